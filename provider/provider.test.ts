@@ -208,12 +208,16 @@ test.each([
       words = options.words;
       return world.service;
     };
-    const provider = createProvider(world.ctx);
-    if (isUp) await provider.checkConfig({ urn: ownUrn, news: settings });
+    const [provider, lacking] = [createProvider(world.ctx), createProvider(world.ctx)];
+    for (const each of isUp ? [provider, lacking] : [])
+      await each.checkConfig({ urn: ownUrn, news: settings });
     const providerUrn = `urn:pulumi:dev::proj::pulumi:providers:compute::${name}`;
     const named = { ...configuration, urn: providerUrn };
-    const missing = provider.configure({ ...named, args: propertyMap({}) });
-    expect((await errorOf(missing)).message.includes("--run-program")).toBe(!isUp && name !== "");
+    const missing = async () => {
+      await lacking.configure({ ...named, args: propertyMap({}) });
+      await lacking.delete(removal);
+    };
+    expect((await errorOf(missing())).message.includes("--run-program")).toBe(!isUp && name !== "");
     await provider.configure(named);
     world.service.accountAnswer = () => Promise.reject(answered(status, "GET").with({ words }));
     const { message } = await errorOf(provider.delete(removal));
@@ -422,6 +426,23 @@ test("while an engine runs the program of one stack, none of its processes delet
   expect((await errorOf(provider.delete(removal))).message).toContain(refused);
   await provider.check({ ...check, urn: urn.replace("dev", "copy") });
   await provider.delete(removal);
+});
+
+test("recorded settings that can't work are refused by the call that needs them, and those of a program in Configure", async () => {
+  const world = scene();
+  const lacking = { args: propertyMap({}), scope: scopeId };
+  const recorded = createProvider(world.ctx);
+  await recorded.configure(lacking);
+  expect((await recorded.check(check)).failures).toEqual([]);
+  expect((await errorOf(recorded.delete(removal))).message).toContain("lacks settings");
+  recorded.cancel("finished");
+  const ofProgram = createProvider(world.ctx);
+  await ofProgram.checkConfig({ urn: ownUrn, news: settings });
+  expect((await errorOf(ofProgram.configure(lacking))).message).toContain("lacks settings");
+  // A person has typed it for this run.
+  world.ctx.env["COMPUTE_LEFTOVERS"] = "WARN";
+  const mistyped = createProvider(world.ctx);
+  expect((await errorOf(mistyped.configure(lacking))).message).toContain("COMPUTE_LEFTOVERS");
 });
 
 test("with PULUMI_DEBUG_PROVIDERS, a refused configuration has the advice for its own settings", async () => {

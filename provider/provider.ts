@@ -167,14 +167,8 @@ class ComputeProvider implements calls.Provider {
     done: string,
     operation: (session: Session, request: R) => T | Promise<T>,
   ): (request: R) => Promise<T> {
-    const perform = (request: R) => {
-      const { session } = this.#run;
-      if (!session) {
-        throw new OperationFailed("the compute provider was called before it was configured");
-      }
-      return operation(session, request);
-    };
-    return (request) => this.#perform(request, () => perform(request), done);
+    return (request) =>
+      this.#perform(request, () => operation(this.#run.needSession(), request), done);
   }
 }
 

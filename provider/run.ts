@@ -4,7 +4,8 @@ import { Canceled } from "./abort";
 import { EngineRun } from "./engineRun";
 import { explicitProvider } from "./pulumi/urn";
 import { resolveSettings, settingVariables } from "./config/configuration";
-import { decideForRun } from "./config/oneRun";
+import { decideForRun, wordsForRun } from "./config/oneRun";
+import type { Settings } from "./config/settings";
 import type { ProviderContext } from "./context";
 import { OperationFailed } from "./errors";
 import { reportInDoubt } from "./create/inDoubt";
@@ -20,6 +21,8 @@ export class Run {
   /** What the calls are about. */
   readonly engine: EngineRun;
   #session: Session | undefined;
+  /** Why the recorded settings make no session. */
+  #refusal: Error | undefined;
   #configurationKey = "";
   /** The variables that decide for one run, as assignments. */
   #assignments: readonly string[] = [];
@@ -32,31 +35,50 @@ export class Run {
     this.engine = new EngineRun(ctx, "recorded", this.#id);
   }
 
-  /** Undefined until Configure. */
+  /** Undefined until Configure, and if the recorded settings can't work. */
   get session(): Session | undefined {
     return this.#session;
+  }
+
+  /** @throws OperationFailed if there is no session */
+  needSession(): Session {
+    if (this.#session) return this.#session;
+    throw (
+      this.#refusal ??
+      new OperationFailed("the compute provider was called before it was configured")
+    );
   }
 
   /**
    * Takes the settings, which can't be changed any more. `pulumi do` without a stack is no run that a person could decide for.
    *
-   * @throws OperationFailed if the settings can't work, or if the run has others already
+   * From engine 3.274 on, an error ends the run, also for other providers. So recorded settings that can't work are refused by the
+   * first call that needs them.
+   *
+   * @throws OperationFailed if the settings of a program or a variable of this run can't work, or if the run has other settings already
    */
   configure({ urn, scope, args }: ConfigureRequest): void {
     const { engine } = this;
     engine.configure(urn);
     const providerUrn = explicitProvider(urn);
     const places = { variables: settingVariables(args, this.#ctx.env), providerUrn, engine };
-    const { settings, variables, assignments } = decideForRun(
-      resolveSettings(args, this.#ctx, places),
-      engine.kind === "stateless" ? {} : this.#ctx.env,
-    );
+    const env = engine.kind === "stateless" ? {} : this.#ctx.env;
+    wordsForRun(env);
+    let resolved: Settings;
+    try {
+      resolved = resolveSettings(args, this.#ctx, places);
+    } catch (error) {
+      if (engine.kind !== "recorded" || this.#session) throw error;
+      this.#refusal = error as Error;
+      return;
+    }
+    const { settings, variables, assignments } = decideForRun(resolved, env);
     // A token from a file may be replaced between two calls.
     const apiToken = settings.apiTokenFile ?? settings.apiToken;
     const configurationKey = JSON.stringify({ ...settings, apiToken, urn, scope });
     // With PULUMI_DEBUG_PROVIDERS, the engine configures all providers of the program in this one process.
     if (this.#configurationKey === configurationKey) return;
-    if (this.#session) throw new OperationFailed(secondConfiguration);
+    if (this.#session ?? this.#refusal) throw new OperationFailed(secondConfiguration);
     const { signal } = this.#cancellation;
     engine.configured(settings);
     this.#session = new Session(settings, this.#ctx, () => signal, {

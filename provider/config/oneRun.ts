@@ -8,13 +8,23 @@ import type { Settings } from "./settings";
 const names = { deletePolicy: "COMPUTE_DELETE_POLICY", leftovers: "COMPUTE_LEFTOVERS" } as const;
 
 /**
- * Returns the settings of a run, the variables from which some of them come, and all such variables that are set, as assignments.
+ * Returns what the variables say.
  *
  * @throws OperationFailed if a variable has a value that means nothing
  */
-export function decideForRun(settings: Settings, env: NodeJS.ProcessEnv) {
+export function wordsForRun(env: NodeJS.ProcessEnv) {
   const policy = wordIn(env, names.deletePolicy, ["retain", "fail"]);
   const leftovers = wordIn(env, names.leftovers, ["warn", "fail"]);
+  return { policy, leftovers };
+}
+
+/**
+ * Returns the settings of a run, the variables from which some of them come, and all such variables that are set, as assignments.
+ *
+ * @throws OperationFailed as `wordsForRun`
+ */
+export function decideForRun(settings: Settings, env: NodeJS.ProcessEnv) {
+  const { policy, leftovers } = wordsForRun(env);
   const deletePolicy = policy ?? settings.deletePolicy;
   const isDecidedHere = deletePolicy !== settings.deletePolicy;
   // "retain" is for instances that a person has looked at. Nobody has looked at a leftover, so one that stops a create without the
