@@ -30,10 +30,11 @@ function hear(run: EngineRun, call: Recorded): string | undefined {
   const news = propertyMap(Object.fromEntries(unknown));
   const shown = { id, isUnfinished: answer === "unfinished" };
   const given = (mark: Recorded["oldInputs"] | Recorded["oldOutputs"]) => {
-    if (mark === undefined) return undefined;
     const isStamped = mark !== "given" && mark !== "unstamped";
     return propertyMap(
-      mark === "empty" ? {} : { name: "web", __run: isStamped ? mark : undefined },
+      mark === undefined || mark === "empty"
+        ? {}
+        : { name: "web", __run: isStamped ? mark : undefined },
     );
   };
   switch (call.call) {
@@ -43,7 +44,7 @@ function hear(run: EngineRun, call: Recorded): string | undefined {
       run.configure(urn);
       return run.kind;
     case "Check":
-      return void run.check({ urn, olds: given(oldInputs) ?? propertyMap({}) });
+      return void run.check({ urn, olds: given(oldInputs) });
     case "Diff": {
       return run.diff({ urn, news }, shown);
     }

@@ -2,12 +2,14 @@
  * The run of an engine: what each of its calls is about, and how the run ended. The engine tells a provider neither. This file
  * infers both from the order and the content of the calls.
  *
- * The facts, as of engine 3.258. The files are those of `pkg/resource/deploy` in github.com/pulumi/pulumi.
+ * The facts, as of engine 3.276, and from 3.180 on. Where versions differ, the fact says from which on. (What 3.274 changed, 3.260
+ * does not have.) The files are those of `pkg/resource/deploy` in github.com/pulumi/pulumi.
  *
  * - The engine has one process for each provider resource, and new ones for a preview and for the update after it.
  * - CheckConfig comes first if a program gives the settings. Without a program (a destroy, refresh or import without
  *   `--run-program`, and the start of `up --refresh`), only Configure comes, with the settings that the state has recorded. The
- *   provider resource of `pulumi do` without a stack has an empty name.
+ *   provider resource of `pulumi do` without a stack has an empty name. From 3.274 on, an error of Configure ends the run, also for
+ *   other providers. Before, it failed only what needed the provider.
  * - Check comes for each resource that the program registers, unless `--target` leaves it out (`generateSteps` in
  *   step_generator.go), and after the Read of an import (`ImportStep.Apply` in step.go). Before a replacement it comes once more,
  *   without old inputs, whatever the reason is (`replaceOnChanges` is one that the provider does not know).
@@ -16,18 +18,27 @@
  *   follows it (`pulumi import` sends no Diff); and for each dependent of a resource that is deleted before its replacement
  *   (`calculateDependentReplacements`). Only the Diff of a dependent has unknown inputs without a Check. If it says that the
  *   dependent is replaced, the engine deletes the dependent without another Diff.
- * - `--replace` and `pulumi state taint` send Check and Create, and no Diff.
- * - Read has the inputs and outputs of the state in a refresh (`RefreshStep.Apply`), neither in an import, and twice the same in a
- *   `.get()`: the state that the program gives, mostly nothing (`ReadStep.Apply`).
+ * - `--replace` and `pulumi state taint` send Check and Create, and no Diff. From 3.274 on, so does `deletedWith` a resource that is
+ *   replaced. (No Delete comes of what is deleted with another resource, in any version.)
+ * - Read has the inputs and outputs of the state in a refresh (`RefreshStep.Apply`), and no inputs in the refresh of what a `.get()` has
+ *   read. It has neither in an import, in a `.get()` (`ReadStep.Apply`), in `pulumi do` and, from 3.274 on, in `exists`, where a resource
+ *   is named `__exists__N` (`ExistsResource` in source_eval.go). A `.get()` for which the program gives a state has it twice. Before
+ *   3.274, some of these have empty maps in place of none.
+ * - From 3.274 on, the Read of a `.get()` is left out of a preview if something in its `dependsOn` is created or replaced.
+ * - Create and Update of a preview also come in an update, from 3.274 on: for what `--continue-on-error` skips, because what it depends
+ *   on has failed (`dryRunOutputs` in step.go). Their inputs may be the program's, which no Check has seen, and an error reaches nobody.
  * - Create, Update and Delete come again if they fail and an error hook of the program asks for it (retries.go). Before the 100th
  *   failure, the engine saves the id and the outputs of the last answer, and a plain error has none. After it, the engine asks no
  *   hook, and loses the id (Create) or the outputs (Update) that earlier failures had. After a failed Update, the state has the old
- *   inputs with the outputs of the answer.
+ *   inputs with the outputs of the answer. From 3.274 on, a Create that has failed with an id comes again as an Update with this id,
+ *   the outputs of the last answer, and the time-out of a create. A plain error then makes the engine drop the resource.
  * - Delete comes only in an update, never in a preview, and after the Create of a replacement, unless the Diff or the program asks
- *   for it before. It has the URN of the state, so the old one of a resource that an alias renames.
+ *   for it before. It has the URN of the state, so the old one of a resource that an alias renames. It never comes of an instance that
+ *   was deleted before its replacement, and whose create has failed.
  * - A replacement may also give the resource another provider. Then the process of the new provider gets all calls up to the Create,
  *   and the Delete comes to a process that begins for it, with recorded settings. (Another provider alone replaces nothing.)
- * - Cancel comes after Ctrl-C, and at the end of each run.
+ * - Cancel comes after Ctrl-C, and at the end of each run. (At the end, 3.180 sends only SIGINT.) What is said after it is shown from
+ *   3.231 on.
  */
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -42,7 +53,7 @@ import type { Settings } from "./config/settings";
 import type { ProviderContext } from "./context";
 import type { Instance } from "./instance/instance";
 import type { Origin } from "./origin";
-import { hasUnknown } from "./pulumi/propertyValue";
+import { hasUnknown, type PropertyMap } from "./pulumi/propertyValue";
 import { isStateless, stackOf } from "./pulumi/urn";
 import { RunFolder } from "./runFolder";
 
@@ -59,8 +70,11 @@ export type RunKind = "program" | "recorded" | "stateless";
  */
 export type DiffOccasion = "program" | "refresh" | "import" | "dependent";
 
-/** What a Read is about. */
-export type ReadOccasion = "refresh" | "import" | "get";
+/**
+ * What a Read is about: an instance that the stack manages (`refresh`), one that a `.get()` has read before (`external`), or one that no
+ * state has shown (`lookup`). A lookup serves an import, a `.get()`, `exists` or `pulumi do`. Only the Check after it tells an import.
+ */
+export type ReadOccasion = "refresh" | "external" | "lookup";
 
 /** An accepted instance, for which an operation waits. */
 export interface Unfinished {
@@ -147,6 +161,8 @@ class Resource {
   /** Whether Check was called for it after its last Read. */
   isChecked = false;
   lastRead: ReadOccasion | undefined;
+  /** What the last Read has found, if that was a lookup. */
+  found: Instance | undefined;
   /** The outputs that the last Read has found changed. */
   drift: readonly string[] = [];
   /** Whether this run has said what becomes of an earlier create of it that is in doubt. */
@@ -214,14 +230,18 @@ export class EngineRun {
     this.#deletePolicy = deletePolicy;
   }
 
-  check({ urn, olds }: Pick<CheckRequest, "urn" | "olds">): void {
+  /** Returns the instance that the Read before it has found, if this is the Check of an import. */
+  check({ urn, olds }: Pick<CheckRequest, "urn" | "olds">): Instance | undefined {
     const resource = this.resource(urn);
+    const { found } = resource;
+    resource.found = undefined;
     resource.isRegistered = resource.isChecked = true;
     // A create follows. If the state has an instance, it is replaced.
     if (Object.keys(olds).length === 0) resource.isKept = false;
     if (this.#kind === "recorded") this.#kind = "program";
     this.#folder.noteStack(urn);
     this.#tell(urn);
+    return found;
   }
 
   /** `instance`: as the state has it. */
@@ -233,16 +253,16 @@ export class EngineRun {
     resource.before = resource.instance;
     resource.isKept = isChecked;
     this.#tell(urn);
-    if (isChecked) return lastRead === "import" ? "import" : "program";
+    if (isChecked) return lastRead === "lookup" ? "import" : "program";
     return "dependent";
   }
 
   read({ urn, inputs, outputs }: Pick<ReadRequest, "urn" | "inputs" | "outputs">): ReadOccasion {
     const resource = this.resource(urn);
-    const given = isDeepStrictEqual(inputs, outputs) ? "get" : "refresh";
     resource.isChecked = false;
     resource.drift = [];
-    return (resource.lastRead = inputs === undefined ? "import" : given);
+    resource.found = undefined;
+    return (resource.lastRead = readOccasion(inputs, outputs));
   }
 
   /** A Create, or, with an id, an Update. */
@@ -372,4 +392,12 @@ export class EngineRun {
     this.#resources.set(urn, resource);
     return resource;
   }
+}
+
+/** Absent and empty are one thing: engine 3.274 began to leave out what is empty. */
+function readOccasion(inputs: PropertyMap, outputs: PropertyMap): ReadOccasion {
+  const isEmpty = (map: PropertyMap) => Object.keys(map).length === 0;
+  // A `.get()` sends the state that the program gives as both.
+  if (isEmpty(outputs) || isDeepStrictEqual(inputs, outputs)) return "lookup";
+  return isEmpty(inputs) ? "external" : "refresh";
 }

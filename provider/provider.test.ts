@@ -231,11 +231,31 @@ test.each([
 
 test("an import that finds nothing with recorded settings names --run-program, too", async () => {
   const { provider } = await configured();
-  const importing = { ...removal, id: "i-9", inputs: undefined, outputs: undefined };
+  const importing = { ...removal, id: "i-9", inputs: empty, outputs: empty };
   const { message } = await errorOf(provider.read(importing));
   expect(message).toContain('has the id "i-9"');
   expect(message).toContain("`pulumi refresh --run-program`");
 });
+
+test.each<[string, unknown[]]>([
+  ["ACTIVE", []],
+  ["OFFLINE", [expect.stringMatching(/^warning instance i-1 is OFFLINE/)]],
+  ["PROVISIONING", ["info instance i-1 is PROVISIONING. `pulumi up` waits until it is ready"]],
+])(
+  "the Check of an import says what the status %s means, and its Read says nothing",
+  async (status, said) => {
+    const { provider, service, messages } = await configured();
+    service.has("i-1", { name: "web", status });
+    const found = await provider.read({ ...removal, inputs: empty, outputs: empty });
+    expect(messages.all).toEqual([]);
+    const inputs = found?.inputs ?? empty;
+    await provider.check({ ...check, olds: inputs, news: inputs });
+    expect(messages.all).toEqual(said);
+    // Another Check is not that of an import.
+    await provider.check({ ...check, olds: inputs, news: inputs });
+    expect(messages.all).toEqual(said);
+  },
+);
 
 test("an error of a run with recorded settings names the settings that come from the environment, and their variables", async () => {
   const world = scene();
@@ -468,13 +488,14 @@ test.each(["diff", "update", "refresh", "delete"])(
   },
 );
 
-test("outputs without a stamp, an import and a `.get()` end no doubt", async () => {
+test("outputs without a stamp, a lookup and the refresh of what a `.get()` has read end no doubt", async () => {
   const { provider, doubts } = await withDoubt();
   const change = { ...removal, news: inputsOf() };
   await provider.diff(change);
   await provider.read({ ...removal, inputs: inputsOf(), outputs: state() });
-  await provider.read({ ...removal, inputs: empty, outputs: empty });
-  const imported = await provider.read({ ...removal, inputs: undefined, outputs: undefined });
+  const imported = await provider.read({ ...removal, inputs: empty, outputs: empty });
+  const stamped = propertyMap({ ...state(), __run: "earlier" });
+  await provider.read({ ...removal, inputs: empty, outputs: stamped });
   expect(doubts()).toBe(1);
   // After a previewed import, Check and Diff come to the same process.
   await provider.diff({ ...change, oldOutputs: imported?.outputs ?? empty });

@@ -19,7 +19,7 @@ import { deleteInstance } from "./instance/delete";
 import { diffInstance } from "./instance/diff";
 import { heldBy, Instance, isUnfinished } from "./instance/instance";
 import { sharedLook } from "./create/preview";
-import { readInstance } from "./instance/read";
+import { noteImport, readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
 import { inputsForState, userDataWarning } from "./instance/userData";
 import { secretStrings, type PropertyMap } from "./pulumi/propertyValue";
@@ -104,7 +104,8 @@ class ComputeProvider implements calls.Provider {
   ): Promise<calls.CheckResponse> {
     const { urn, olds } = request;
     const { session, engine } = this.#run;
-    engine.check(request);
+    const imported = engine.check(request);
+    if (imported && session) noteImport(session, imported);
     const { findings, ...checked } = checkInstance(request, {
       scope: session ? session.run.scope : "",
       isNameTaken: (name) => engine.noteName(name, urn),

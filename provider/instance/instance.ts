@@ -60,7 +60,7 @@ const hidden = {
    * or a person had explained them. The next create does not ask about them again.
    */
   known: "__known",
-  /** The stamp: the id of the session that created, took over or imported the instance. */
+  /** The stamp: the id of the session that created, took over or looked up the instance. */
   stamp: "__run",
 } as const;
 
@@ -165,7 +165,7 @@ export class Instance {
     return parsed.success ? parsed.data : undefined;
   }
   /**
-   * The id of the session that created, took over or imported the instance. The stamp of another session than this one
+   * The id of the session that created, took over or looked up the instance. The stamp of another session than this one
    * proves that a state held the instance: the engine also sends ids that no state holds (a previewed import, a `.get()`),
    * and has perhaps not saved outputs of this session yet.
    */

@@ -353,7 +353,7 @@ test.each<[string, PropertyMap, PropertyMap, object]>([
   },
 );
 
-test("refresh, import, get and the preview of a create never connect", async () => {
+test("a refresh, a lookup and the preview of a create never connect", async () => {
   const world = scene();
   const state = await finished(world);
   const { service, dialer } = world;
@@ -367,8 +367,7 @@ test("refresh, import, get and the preview of a create never connect", async () 
   const { session } = next;
   await refresh(next, state);
   expect(next.messages.warnings).toEqual([expect.stringContaining("is OFFLINE")]);
-  await readInstance(session, { ...request, inputs: undefined, outputs: undefined }, "import");
-  await readInstance(session, { ...request, inputs: none, outputs: none }, "get");
+  await readInstance(session, { ...request, inputs: none, outputs: none }, "lookup");
   const preview = { urn, inputs: withPort, timeoutSeconds: 0, preview: true };
   expect((await createInstance(session, preview)).outputs).toMatchObject({ waitForPort: 22 });
   expect(dialer.tries).toEqual([]);

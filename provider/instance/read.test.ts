@@ -1,4 +1,4 @@
-/** Tests of Read: refresh, import and `.get()`. */
+/** Tests of Read: of a refresh, of a lookup (an import, a `.get()`, `exists`), and of the refresh of what a `.get()` has read. */
 import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
 import { propertyMap, Secret, type PropertyMap } from "../pulumi/propertyValue";
@@ -29,10 +29,8 @@ function stateOf(world: Scene, status = "ACTIVE"): PropertyMap {
 
 const refresh = (world: Scene, outputs: PropertyMap = stateOf(world), inputs = inputsOf()) =>
   readInstance(world.session, { ...common, inputs, outputs }, "refresh");
-const importInstance = ({ session }: Scene, id = "i-1") =>
-  readInstance(session, { ...common, id, inputs: undefined, outputs: undefined }, "import");
-const get = ({ session }: Scene) =>
-  readInstance(session, { ...common, inputs: empty, outputs: empty }, "get");
+const lookUp = ({ session }: Scene, more: { id?: string; urn?: string } = {}) =>
+  readInstance(session, { ...common, inputs: empty, outputs: empty, ...more }, "lookup");
 const anotherToken = { apiToken: new Secret("sk_live_another1") };
 
 /** The outputs right after a 202 with this name, accepted now or at `acceptedAt`. */
@@ -185,15 +183,43 @@ test("with another token, an instance that is listed is found, and its origin re
   expect(held(read?.outputs).origin?.tokenHash).toBe(world.session.connection.origin().tokenHash);
 });
 
-test("an instance that is still PROVISIONING stays marked as unfinished (G1)", async () => {
+test("an instance that is still PROVISIONING is marked as unfinished, so that the next up waits for it (G1)", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web", status: "PROVISIONING" });
-  for (const read of [refresh(world), importInstance(world)]) {
-    expect(await errorOf(read)).toMatchObject({
-      id: "i-1",
-      state: { outputs: { __unfinished: true } },
+  const outputs = { status: "PROVISIONING", __unfinished: true };
+  expect(await errorOf(refresh(world))).toMatchObject({ id: "i-1", state: { outputs } });
+  // It may be a `.get()`, which fails for no status.
+  expect(await lookUp(world)).toMatchObject({ id: "i-1", outputs });
+});
+
+test.each(["ACTIVE", "OFFLINE", "PROVISIONING", "REBOOTING"])(
+  "the refresh of what a `.get()` has read changes nothing and says nothing, if the listing shows the same (status %s)",
+  async (status) => {
+    const world = scene();
+    world.service.has("i-1", { name: "web", status });
+    const { outputs = empty } = (await lookUp(world)) ?? {};
+    const next = world.nextRun();
+    const read = { ...common, inputs: empty, outputs };
+    expect(await readInstance(next.session, read, "external")).toMatchObject({
+      inputs: empty,
+      outputs,
     });
-  }
+    expect([...world.messages.warnings, ...next.messages.warnings]).toEqual([]);
+    // A create that is in doubt may still take it over.
+    expect(next.session.state.shown.has("i-1")).toBe(false);
+    world.service.unreadable = 1;
+    await world.clock.sleep(5000);
+    expect(await readInstance(next.session, read, "external")).toMatchObject({ outputs });
+  },
+);
+
+test("`exists` is answered with nothing for an instance that is proven absent, and an open verdict is an error", async () => {
+  const world = scene();
+  const question = { urn: urnOf("__exists__0") };
+  expect(await lookUp(world, question)).toBeUndefined();
+  world.service.unreadable = 1;
+  await world.clock.sleep(5000);
+  expect((await errorOf(lookUp(world, question))).message).toContain("may still exist");
 });
 
 test("an unfinished instance is finished once it is ACTIVE", async () => {
@@ -229,7 +255,7 @@ test.each(["ACTIVE", undefined])(
   async (status) => {
     const world = scene();
     world.service.has("i-1", { name: "web", status });
-    const read = await importInstance(world);
+    const read = await lookUp(world);
     expect(read?.inputs).toEqual({ name: "web" });
     const notShown = { networks: [], privateIpv4: "", flavorId: "", sshKeys: null };
     const expected = { status: status ?? "", ...notShown };
@@ -244,8 +270,7 @@ const unknown = (id: string) =>
 test("an import or a get of an unknown id fails", async () => {
   const world = scene();
   const message = `${unknown("i-1")}Check the id, compute:baseUrl and the token.`;
-  expect((await errorOf(importInstance(world))).message).toBe(message);
-  expect((await errorOf(get(world))).message).toBe(message);
+  expect((await errorOf(lookUp(world))).message).toBe(message);
 });
 
 test.each([
@@ -257,14 +282,14 @@ test.each([
   const world = scene();
   world.service.has("i-7", { name: "web.example.com", ipv4_public: "203.0.113.9" });
   world.service.has("i-8", { name: "web", ipv4_public: "203.0.113.10" });
-  const { message } = await errorOf(importInstance(world, given));
+  const { message } = await errorOf(lookUp(world, { id: given }));
   expect(message).toBe(`${unknown(given)}Give the id itself: ${ids}.`);
 });
 
 test("an import that gives a blank id is told of no instance, not even of one without a name", async () => {
   const world = scene();
   world.service.has("i-7", { name: "" });
-  expect((await errorOf(importInstance(world, " "))).message).toContain("Check the id");
+  expect((await errorOf(lookUp(world, { id: " " }))).message).toContain("Check the id");
 });
 
 test("a failed try that was repeated with success is not the last one of a time-out", async () => {
@@ -289,13 +314,7 @@ test("a failed try that was repeated with success is not the last one of a time-
 test("an import fails if no listing shows the instance but it may exist", async () => {
   const world = scene();
   world.service.unreadable = 1;
-  expect((await errorOf(importInstance(world))).message).toContain("may still exist");
-});
-
-test("`Instance.get` of an instance that is PROVISIONING succeeds and shows it", async () => {
-  const world = scene();
-  world.service.has("i-1", { status: "PROVISIONING" });
-  expect(await get(world)).toMatchObject({ outputs: { status: "PROVISIONING" } });
+  expect((await errorOf(lookUp(world))).message).toContain("may still exist");
 });
 
 test("an instance that was listed right after its creation does not count as gone if a replica lags (G1, G3)", async () => {
@@ -330,13 +349,13 @@ test("if the list spells the name differently from the 202, that is no drift", a
   expect(world.session.engine.resource(urnOf("web")).drift).toEqual([]);
 });
 
-test("the outputs of an import have the stamp of its session, those of a refresh the stamp in the state, and those of `.get()` none", async () => {
+test("the outputs of a lookup have the stamp of its session, and those of a refresh the stamp in the state", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
-  expect((await importInstance(world))?.outputs["__run"]).toBe(world.session.id);
-  expect(world.session.state.shown.has("i-1")).toBe(true);
+  expect((await lookUp(world))?.outputs["__run"]).toBe(world.session.id);
+  // Only the Check of an import notes it.
+  expect(world.session.state.shown.has("i-1")).toBe(false);
   const kept = propertyMap({ ...stateOf(world), __run: "an-earlier-run" });
   expect((await refresh(world, kept))?.outputs["__run"]).toBe("an-earlier-run");
   expect("__run" in ((await refresh(world))?.outputs ?? {})).toBe(false);
-  expect("__run" in ((await get(world))?.outputs ?? {})).toBe(false);
 });

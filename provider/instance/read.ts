@@ -1,11 +1,15 @@
-/** The Read call of an Instance, for a refresh, an import and a `.get()`. It drops an instance only if it is proven gone (G3). */
+/**
+ * The Read call of an Instance (`ReadOccasion`). It drops an instance only if it is proven gone (G3). What is said of an import is said
+ * in the Check after it, because a `.get()` has the same Read.
+ */
 import { afterChange, settingName } from "../advice";
 import type { ListItem } from "../api/contract";
 import { NotFound, OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
 import { isNamed } from "../evidence/witness";
 import type { Origin } from "../origin";
-import { canonicalJson, propertyMap, reveal } from "../pulumi/propertyValue";
+import { canonicalJson, reveal } from "../pulumi/propertyValue";
+import { isExistsQuestion } from "../pulumi/urn";
 import type { ReadRequest, ReadResponse } from "../pulumi/calls";
 import type { ReadOccasion } from "../engineRun";
 import type { Session } from "../session/session";
@@ -15,10 +19,10 @@ import { Instance, listedOutputs } from "./instance";
 import { checkStatus, unfinishedInstance } from "./ready";
 
 /**
- * Returns the instance as the service lists it. If no listing shows the instance, a refresh returns undefined if the
- * instance is proven gone, and otherwise what the state holds.
+ * Returns the instance as the service lists it. Undefined if the instance is proven gone, unless an import or a `.get()` asks for it. If
+ * no listing shows the instance, and that proves nothing, a state stays as it is.
  *
- * @throws InstanceUnfinished if the list, or else the state, has the instance as not ready, but never for `.get()`. NotFound
+ * @throws InstanceUnfinished if the list, or else the state, has an instance that the stack manages as not ready. NotFound
  *   if an import or `.get()` has an id that no instance has. OperationFailed if the state names another service, token kind
  *   or account, or if neither the listings nor a state show the instance. RequestError if a request fails.
  */
@@ -27,25 +31,41 @@ export async function readInstance(
   request: ReadRequest,
   occasion: ReadOccasion,
 ): Promise<ReadResponse | undefined> {
-  const { id, urn, inputs = propertyMap({}), outputs = propertyMap({}) } = request;
-  const before = new Instance({ urn, id, inputs, outputs });
-  // In an import or a `.get()`, no outputs come from the state.
+  const { id, urn } = request;
+  const before = new Instance(request);
+  // What a `.get()` has read may be the instance of a create that is in doubt.
   if (occasion === "refresh") session.noteShown(before);
   using operation = session.operations.of(request, "read");
   const { verdict, origin } = await lookFor(session, before, operation);
   if (verdict.kind === "open") {
     const why = whyOpen(verdict, session);
-    if (occasion === "refresh") return keepState(session, before, why);
+    if (occasion !== "lookup") return keepState(session, before, why);
     throw new OperationFailed(`instance ${id} is not in the listing, but may still exist: ${why}`);
   }
   if (verdict.kind === "absent") {
-    if (occasion !== "refresh") throw unknownId(session, id, verdict.proof.items, origin);
-    return undefined;
+    if (occasion !== "lookup" || isExistsQuestion(urn)) return undefined;
+    throw unknownId(session, id, verdict.proof.items, origin);
   }
   const [item] = verdict.items;
   if (occasion === "refresh") return refresh(session, before, item, origin);
-  const listed = Instance.listed(urn, item, origin);
-  return occasion === "import" ? imported(session, listed) : listed;
+  if (occasion === "external") return marked(before.withEachInput().seenAs(item, origin));
+  const found = marked(Instance.listed(urn, item, origin).stampedBy(session.id));
+  session.engine.resource(urn).found = found;
+  return found;
+}
+
+/** Marks an instance that is PROVISIONING as not ready: if this is an import, the next `up` waits until it is. */
+function marked(listed: Instance): Instance {
+  return listed.status === "PROVISIONING" ? listed.unfinished() : listed;
+}
+
+/** Notes an import of the instance, which its Check has told from a `.get()`. */
+export function noteImport(session: Session, imported: Instance): void {
+  const { urn, id, status } = imported;
+  session.noteShown(imported);
+  if (status !== "PROVISIONING") return checkStatus(session.notices, imported);
+  const shared = [" is PROVISIONING. `pulumi up` waits until it is ready"];
+  session.notices.tell("info", { own: `instance ${id}`, shared }, urn);
 }
 
 /**
@@ -101,14 +121,6 @@ function missingOf(session: Session, instance: Instance): string | undefined {
   if (port !== undefined) return `its port ${port} had not answered`;
   if (session.isAddressMissed || !isAddressDue(session, instance)) return undefined;
   return "its public address was not listed";
-}
-
-/** Notes an import of the instance. */
-function imported(session: Session, listed: Instance): Instance {
-  const after = listed.stampedBy(session.id);
-  session.noteShown(after);
-  checkStatus(session.notices, after);
-  return after;
 }
 
 /**

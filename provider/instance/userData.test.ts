@@ -201,7 +201,13 @@ test.each<[Mode, Mode]>([
 test("an imported instance gets the hash of the program's script", async () => {
   const { world, held } = await created("hash", secretScript);
   const { check, diff, provider } = await started("hash", world);
-  const read = { urn, id: held.id, inputs: undefined, outputs: undefined, timeoutSeconds: 0 };
+  const read = {
+    urn,
+    id: held.id,
+    inputs: propertyMap({}),
+    outputs: propertyMap({}),
+    timeoutSeconds: 0,
+  };
   const imported = await provider.read(read);
   if (!imported) throw new Error("nothing was read");
 

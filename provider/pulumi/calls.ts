@@ -71,13 +71,12 @@ export type UpdateResponse = { outputs: PropertyMap };
 /** An instance whose inputs change without a replacement, or whose create was left unfinished. */
 export type UpdateRequest = DiffRequest & { timeoutSeconds: number; preview: boolean };
 
-/** An instance to read, for a refresh, an import or a `.get()`. */
+/** An instance to read (`ReadOccasion`). What was not sent is empty. */
 export interface ReadRequest {
   urn: string;
   id: string;
-  /** Inputs and outputs are undefined in an import, and equal (mostly empty) in a `.get()`. */
-  inputs: PropertyMap | undefined;
-  outputs: PropertyMap | undefined;
+  inputs: PropertyMap;
+  outputs: PropertyMap;
   timeoutSeconds: number;
 }
 

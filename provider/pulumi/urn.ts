@@ -59,6 +59,11 @@ export function isStateless(urn: string | undefined): boolean {
   return urn?.endsWith("::") === true;
 }
 
+/** Whether the URN is that of a Read by which a program asks whether an instance exists (`existsURNPrefix` in source_eval.go). */
+export function isExistsQuestion(urn: string): boolean {
+  return logicalName(urn).startsWith("__exists__");
+}
+
 /** Returns the URN and the id in a reference to a provider resource, as exported states have it: `URN::ID`. */
 export function splitReference(reference: string): { urn: string; id: string } {
   const end = reference.lastIndexOf("::");

@@ -77,8 +77,8 @@ async function read(provider: Provider, request: pb.ReadRequest): Promise<pb.Rea
   const found = await provider.read({
     urn: readUrn(request),
     id: request.getId(),
-    inputs: request.hasInputs() ? decodeProperties(request.getInputs()) : undefined,
-    outputs: request.hasProperties() ? decodeProperties(request.getProperties()) : undefined,
+    inputs: decodeProperties(request.getInputs()),
+    outputs: decodeProperties(request.getProperties()),
     timeoutSeconds: readTimeoutSeconds(request),
   });
   // A reply without id and properties means that the instance is gone.

@@ -198,7 +198,7 @@ test("Update and Delete pass on everything that the engine knows of the resource
   });
 });
 
-test("Read distinguishes import, get and refresh, and its reply is empty if the instance is gone", async () => {
+test("Read takes absent and empty for one thing, and its reply is empty if the instance is gone", async () => {
   const found = { id: "i-1", inputs, outputs, refreshBeforeUpdate: false };
   await withServer(
     { read: async ({ id }) => (id === "gone" ? undefined : found) },
@@ -208,10 +208,7 @@ test("Read distinguishes import, get and refresh, and its reply is empty if the 
       expect(await client.read({ id: "i-1", inputs: empty, outputs: empty })).toEqual(found);
       expect(await client.read({ id: "gone", inputs, outputs, timeoutSeconds: 7 })).toBeUndefined();
       expect(calls).toEqual([
-        [
-          "read",
-          { ...target, id: "i-1", inputs: undefined, outputs: undefined, timeoutSeconds: 0 },
-        ],
+        ["read", { ...target, id: "i-1", inputs: empty, outputs: empty, timeoutSeconds: 0 }],
         ["read", { ...target, id: "i-1", inputs: empty, outputs: empty, timeoutSeconds: 0 }],
         ["read", { ...target, id: "gone", inputs, outputs, timeoutSeconds: 7 }],
       ]);

@@ -6,7 +6,7 @@ import type { Origin } from "../origin";
 export interface Seen {
   readonly id: string;
   readonly origin: Origin | undefined;
-  /** The id of the session that created, took over or imported the instance. */
+  /** The id of the session that created, took over or looked up the instance. */
   readonly stamp?: string | undefined;
   /** Whether it was not ready when last seen. */
   readonly isUnfinished?: boolean;

@@ -124,7 +124,7 @@ export class Session {
     return await this.listings.get(required, operation.signal);
   }
 
-  /** The id of the session, which is the stamp of the instances that it creates, takes over or imports. */
+  /** The id of the session, which is the stamp of the instances that it creates, takes over or looks up. */
   get id(): string {
     return this.run.sessionId;
   }

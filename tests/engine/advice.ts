@@ -554,6 +554,11 @@ export const advice: readonly Advice[] = [
   // ── The wait, and reads ──
   {
     file: "provider/instance/read.ts",
+    text: " is PROVISIONING. `pulumi up` waits until it is ready",
+    ways: { "pulumi up": core("import", "an import by name fails and names the id") },
+  },
+  {
+    file: "provider/instance/read.ts",
     text: ". The next `pulumi up` goes on waiting for it",
     ways: {
       "pulumi up": engine("adviceReady", "a refresh whose listing lacks an unfinished instance"),

@@ -14,10 +14,10 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { testUnless } from "../../tools/support/unless";
-import { executable } from "../../provider/process/executable";
 import { installPlugin } from "../../tools/build";
 import { flags, noDo, unattended } from "./support/do";
 import { hangs, never } from "./support/fixture";
+import { inlineProgram } from "./support/inlineProgram";
 import { endGroup, noTerminals } from "./support/processes";
 import { emptyProgram, instances, oneInstance, required } from "./support/programs";
 import { unexplained } from "./support/recordedCalls/conversation";
@@ -119,11 +119,7 @@ testUnless(noDo, "`pulumi do` without a stack", async () => {
   await using fixture = await recording({ program: emptyProgram });
   const { stack, service, expectCalls } = fixture;
   stack.setEnv("COMPUTE_BASE_URL", service.url);
-  const relay = join(stack.folder, executable);
-  const script = join(__dirname, "support", "recordedCalls", "relay.ts");
-  const line = [process.execPath, "--import", require.resolve("tsx"), script, plugin];
-  writeFileSync(relay, `#!/bin/sh\nexec '${line.join("' '")}' "$@"\n`, { mode: 0o755 });
-  const doing = (...args: string[]) => ["do", "--package", relay, instanceType, ...args];
+  const doing = (...args: string[]) => ["do", "--package", plugin, instanceType, ...args];
   const create = doing("create", ...unattended, ...flags);
   await expectCalls("do create --stateless", () => stack.succeed(...create));
   const [id = ""] = fixture.ids();
@@ -308,32 +304,19 @@ test("an attached plugin, one process with a session for each engine", async () 
   });
 });
 
-/**
- * A program with an error hook, which the language host of these tests does not support. With the Automation API the
- * engine runs the program without a language host.
- */
-const errorHookProgram = `
-const pulumi = require("@pulumi/pulumi");
-const { LocalWorkspace } = require("@pulumi/pulumi/automation");
-async function program() {
-  const hook = new pulumi.ErrorHook("again", ({ errors }) => errors.length < 2);
-  const options = { hooks: { onError: [hook] } };
-  new pulumi.CustomResource("compute:index:Instance", "web", ${JSON.stringify(required)}, options);
-}
-LocalWorkspace.createOrSelectStack({ stackName: "dev", projectName: "proj", program }, { workDir: "." })
-  .then((stack) => stack.up({ onOutput: console.log }))
-  .catch((error) => console.log(String(error)));
-`;
-
 test("an error hook makes the engine repeat a create", async () => {
   await using fixture = await recording({ program: emptyProgram });
   const { stack, service, expectCalls } = fixture;
   service.control.fault({ method: "POST", kind: "endsAs", status: "MIGRATING" });
-  stack.javascript("");
-  writeFileSync(join(stack.project, "hook.js"), errorHookProgram);
-  await expectCalls("up with an error hook that repeats the create", () =>
-    stack.type(`'${process.execPath}' hook.js`),
+  const up = inlineProgram(
+    stack,
+    `
+  const hook = new pulumi.ErrorHook("again", ({ errors }) => errors.length < 2);
+  const options = { hooks: { onError: [hook] } };
+  new pulumi.CustomResource("compute:index:Instance", "web", ${JSON.stringify(required)}, options);
+`,
   );
+  await expectCalls("up with an error hook that repeats the create", () => stack.typeFailing(up));
   expect((await stack.instances()).map(({ id }) => id)).toEqual(fixture.ids());
 });
 

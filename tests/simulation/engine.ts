@@ -190,16 +190,10 @@ export class Engine {
     const urn = this.stack.urnOf(name);
     await this.#each([name], async () => {
       if (this.#find(name)) throw new Error(`resource ${urn} already exists`);
-      let initErrors: readonly string[] = [];
-      const read = await this.#read(provider, { urn, id }).catch((error: unknown) => {
-        if (!(error instanceof InstanceUnfinished)) throw error;
-        // The state gets it all the same (`tests/engine/core/import.test.ts`).
-        initErrors = error.lines;
-        return { id: error.id, ...error.state, refreshBeforeUpdate: true };
-      });
+      const read = await this.#read(provider, { urn, id });
       if (!read) throw new Error(`resource ${id} does not exist`);
       await calls.check(this.#checkRequest(urn, read.inputs, read.inputs));
-      if (!preview) await this.#hold({ ...read, name, urn, initErrors, old: false, provider });
+      if (!preview) await this.#hold({ ...read, name, urn, initErrors: [], old: false, provider });
     });
     await this.#end();
   }
@@ -437,7 +431,7 @@ export class Engine {
     { timeoutSeconds = 0 }: UpOptions = {},
   ): Promise<Kept<ReadResponse> | undefined> {
     await this.ctx.pause();
-    const { urn, id, inputs, outputs } = what;
+    const { urn, id, inputs = propertyMap({}), outputs = propertyMap({}) } = what;
     const calls = await this.#processOf(provider);
     return calls.read({ urn, id, inputs, outputs, timeoutSeconds });
   }

@@ -35,12 +35,15 @@ type Existence = "no" | "empty" | "given";
 
 type Properties = Record<string, unknown> & { __run?: string };
 
-/** An entry of the engine's log: a call, and then the same again with its answer. */
+/**
+ * An entry of the engine's log: a call, and then the same again with its answer. Of a stream (List), each message has an entry, without
+ * `progress`, and only the first of them has a request.
+ */
 interface Entry {
   method: string;
   metadata: { kind?: string };
-  progress: "request_started" | "response_completed";
-  request: {
+  progress?: "request_started" | "response_completed";
+  request?: {
     urn?: string;
     id?: string;
     preview?: boolean;
@@ -64,7 +67,7 @@ export function readCalls(log: string): LoggedCall[] {
   let isCanceled = false;
   for (const text of log.split("\n").filter(Boolean)) {
     const entry = JSON.parse(text) as Entry;
-    if (entry.metadata.kind !== "resource") continue;
+    if (entry.metadata.kind !== "resource" || !entry.request) continue;
     const method = entry.method.replace("/pulumirpc.ResourceProvider/", "");
     const key = `${method} ${JSON.stringify(entry.request)}`;
     if (entry.progress === "response_completed") {
@@ -82,7 +85,7 @@ export function readCalls(log: string): LoggedCall[] {
       process,
       method,
       ...describeCall(method, entry),
-      answer: "lost",
+      answer: entry.progress === undefined ? "ok" : "lost",
       isLate: false,
     };
     lastCalls.set(key, call);
@@ -91,7 +94,7 @@ export function readCalls(log: string): LoggedCall[] {
   return calls;
 }
 
-function describeCall(method: string, { request }: Entry): Partial<LoggedCall> {
+function describeCall(method: string, { request = {} }: Entry): Partial<LoggedCall> {
   const { urn, id = "", preview, olds, properties, ignoreChanges } = request;
   const isCheck = method.startsWith("Check");
   const outputs = ["Read", "Delete"].includes(method) ? properties : olds;

@@ -2,9 +2,11 @@
  * Conversations: the calls of the real engine in one command, in order, with what a provider can see of each call. The files
  * in provider/testing/conversations have one each. They are recorded by tests/engine/recordedCalls.test.ts.
  */
-import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { root } from "../../../../tools/support/paths";
+import { isOldest } from "../stack";
 import type { LoggedCall } from "./callLog";
 
 export interface Conversation {
@@ -65,8 +67,15 @@ export function conversationOf(
   const ids = namesOfIds(told);
   const earlier = [...before];
   return sessions.flatMap((calls, index) => {
-    // If a call had no stamp, this session has made the stamp in its answer.
-    const own = new Set(calls.flatMap(({ stamp, answerStamp = [] }) => (stamp ? [] : answerStamp)));
+    // If a call had no stamp, this session has made the stamp in its answer. The log has no answer of a create that has failed with an
+    // id, so the Update by which an error hook repeats it shows the stamp.
+    const failed = new Set(calls.flatMap(({ method, urn }) => (method === "Create" ? urn : [])));
+    const isRepeated = ({ method, urn }: LoggedCall) => method === "Update" && failed.has(urn);
+    const own = new Set(
+      calls.flatMap((call) =>
+        isRepeated(call) ? (call.stamp ?? []) : call.stamp ? [] : (call.answerStamp ?? []),
+      ),
+    );
     const scopes = new Set(earlier.filter(isConfigure).map(({ id }) => id));
     earlier.push(...calls);
     return calls
@@ -121,27 +130,33 @@ function describe(logged: LoggedCall, maker: Call["oldOutputs"]): Call {
 
 const folder = join(root, "provider", "testing", "conversations");
 
-/** The file of a conversation: `up --replace` is in up-replace.json. */
-const fileOf = (command: string) =>
-  join(
-    folder,
-    `${command
-      .toLowerCase()
-      .match(/[a-z0-9]+/g)
-      ?.join("-")}.json`,
-  );
+/** The file of a conversation: `up --replace` is in up-replace.json. In older/ are those of older engines whose Reads differ. */
+function fileOf(command: string, isOlder: boolean): string {
+  const words = command.toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  return join(folder, isOlder ? "older" : "", `${words.join("-")}.json`);
+}
 
 const read = (file: string) => JSON.parse(readFileSync(file, "utf8")) as Conversation;
 
-/** @throws if the command has no conversation */
-export const readConversation = (command: string) => read(fileOf(command));
+/** Returns the conversation with the engine at hand. @throws if the command has none */
+export function readConversation(command: string): Conversation {
+  const older = fileOf(command, true);
+  return read(isOldest && existsSync(older) ? older : fileOf(command, false));
+}
 
 export const allConversations = () =>
-  globSync("*.json", { cwd: folder }).map((file) => read(join(folder, file)));
+  globSync("**/*.json", { cwd: folder }).map((file) => read(join(folder, file)));
 
-/** Writes a conversation, with a line for each call. The `is` of a call that was recorded before stays. */
+/**
+ * Writes a conversation, with a line for each call. Of the oldest engine, which sends no Cancel, only one whose Reads differ is written.
+ * The `is` of a call that was recorded before stays.
+ */
 export function writeConversation({ engine, command, calls }: Conversation): void {
-  const file = fileOf(command);
+  const file = fileOf(command, isOldest);
+  const reads = (all: readonly Call[]) =>
+    withoutOccasions(all).filter(({ call }) => call === "Read");
+  if (isOldest && isDeepStrictEqual(reads(read(fileOf(command, false)).calls), reads(calls)))
+    return;
   const before = existsSync(file) ? read(file).calls : [];
   const known = before.map(({ is, ...call }) => ({ is, text: JSON.stringify(call) }));
   const lines = calls.map((call) => {
@@ -152,6 +167,7 @@ export function writeConversation({ engine, command, calls }: Conversation): voi
     return `\n  ${JSON.stringify({ ...call, is })}`;
   });
   const head = `"engine": ${JSON.stringify(engine)}, "command": ${JSON.stringify(command)}`;
+  mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `{ ${head}, "calls": [${lines.join(",")}\n] }\n`);
 }
 

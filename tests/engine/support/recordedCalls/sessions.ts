@@ -16,9 +16,7 @@ function describe({ call, urn, id, preview, oldInputs, oldOutputs }: Call): stri
   if (preview) details.push("preview");
   if (call === "Configure") details.push(id ?? "no id");
   if (call === "Check") details.push(oldInputs === "given" ? "old inputs" : "no old inputs");
-  if (call === "Read") {
-    details.push(oldInputs === "given" ? "inputs" : `${oldInputs ?? "no"} inputs`);
-  }
+  if (call === "Read") details.push(oldInputs === "given" ? "inputs" : "no inputs");
   if (["Read", "Diff", "Update", "Delete"].includes(call)) {
     details.push(outputsIn[oldOutputs ?? "no"]);
     if (id === undefined || id === "unknown") details.push(id ? "id unknown" : "no id");
@@ -28,9 +26,10 @@ function describe({ call, urn, id, preview, oldInputs, oldOutputs }: Call): stri
   return `${call}${name}${details.length > 0 ? ` (${details.join(", ")})` : ""}`;
 }
 
+/** Absent and empty are one thing. */
 const outputsIn = {
   no: "no outputs",
-  empty: "empty outputs",
+  empty: "no outputs",
   unstamped: "outputs without a stamp",
   "this session": "outputs of this session",
   "another session": "outputs of another session",
