@@ -103,7 +103,8 @@ export class PromiseChecker {
     for (const made of this.made.values()) {
       if (!isCount && !text.includes(made.id) && !text.includes(`"${made.name}"`)) continue;
       made.namedBy.add(run);
-      if (isAboutLeftovers && !isCount && this.#answered(made.urn, run).has(made.id))
+      const isNamed = isAboutLeftovers && text.includes(made.id);
+      if (isNamed && this.#answered(made.urn, run).has(made.id))
         this.violated(`a person is asked about ${made.id} once more: ${text}`);
     }
   }

@@ -89,6 +89,11 @@ export class Simulation implements Disposable {
       ...settings,
     });
     const calls = wrap(run.plugin.calls);
+    // Also a refresh and a destroy have them, as after an `up` that has recorded them.
+    const recorded = [...stack.providers].map(
+      ([provider, { scope }]) => [provider, { scope, settings: configuration }] as const,
+    );
+    stack.providers = new Map(recorded);
     run.engine = new Engine(stack, () => calls, configuration, {
       pause: () => Promise.resolve(),
       saves: () => saves(++saveCount),
