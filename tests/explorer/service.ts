@@ -206,7 +206,8 @@ function endPost(scene: Scene, outcome: PostOutcome): void {
   const { planned, state } = scene.call;
   if (state.phase !== "posting") throw new Error("no POST is under way");
   const record = { ...planned.spec.own, before: state.before, at: "" };
-  const look = lookAt(scene, [...state.attempt.baseline.items.keys()], !scene.call.reportedPartial);
+  // The last listing before the POST need not be the baseline.
+  const look = lookAt(scene, [], false);
   continueWith(scene, { kind: "posted", outcome, look, record, now: 0 });
 }
 
