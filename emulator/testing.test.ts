@@ -106,7 +106,7 @@ test("each declared misbehavior exists, and no other", async () => {
     appearsAfter: { kind: "appearsAfter", seconds: 1 },
     existingId: { kind: "existingId", instance: "web", acted: true },
     omitItem: { kind: "omitItem", instance: "web" },
-    omitAddress: { kind: "omitAddress", instance: "web" },
+    omitAddress: { kind: "omitAddress", instance: "web", instead: "0.0.0.0" },
   };
   for (const fault of Object.values(all)) expect(emulator.fault(fault).hits).toBe(0);
   // A test in JavaScript can pass it.

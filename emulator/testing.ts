@@ -63,7 +63,7 @@ export type Misbehavior =
   /** A listing lacks the instances with this id or name (`*` stands for any characters). The default is all. */
   | { kind: "omitItem"; instance?: string }
   /** A listing shows the instances with this id or name without their public address. The default is all. */
-  | { kind: "omitAddress"; instance?: string };
+  | { kind: "omitAddress"; instance?: string; instead?: string };
 
 /** A misbehavior, and the requests that it applies to. */
 export type Fault = Misbehavior & FaultConditions;

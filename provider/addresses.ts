@@ -1,9 +1,14 @@
-/** Recognizes this machine's addresses, and removes passwords from addresses of state backends. */
+/** Recognizes this machine's addresses and those that stand for none, and removes passwords from addresses of state backends. */
 import { redactionMark } from "./redaction";
 
 /** Whether a `URL.hostname` is an address of this machine: 127.0.0.0/8, ::1 or localhost. */
 export function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
+}
+
+/** Whether it is an address that stands for none. To a client, it means its own machine. */
+export function isUnspecified(address: unknown): boolean {
+  return address === "0.0.0.0" || address === "::";
 }
 
 /** Returns the text without the passwords in its addresses, such as that of a database. User names stay. */

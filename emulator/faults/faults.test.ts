@@ -322,11 +322,12 @@ describe("a listing", () => {
     expect(await newCaller().names()).toEqual(["web-1", "web-2", "db-1"]);
   });
 
-  test("leaves public addresses out", async () => {
-    onList({ kind: "omitAddress", instance: "web-*" });
+  test("leaves public addresses out, or shows others", async () => {
+    onList({ kind: "omitAddress", instance: "web-1" });
+    onList({ kind: "omitAddress", instance: "web-2", instead: "0.0.0.0" });
     const shown = async () => (await newCaller().list()).data.map((item) => item.ipv4_public);
     const inserted = emulator.control.instances().map((instance) => instance.ipv4_public);
-    expect(await shown()).toEqual([null, null, inserted[2]]);
+    expect(await shown()).toEqual([null, "0.0.0.0", inserted[2]]);
     expect(await shown()).toEqual(inserted);
   });
 

@@ -69,7 +69,8 @@ const instanceFaults = [
 /** They change a listing. The next listing without the fault is true again. */
 const listFaults = [
   z.strictObject({ kind: z.literal("omitItem"), instance }),
-  z.strictObject({ kind: z.literal("omitAddress"), instance }),
+  /** Lists `instead`, such as `0.0.0.0`, or no address. */
+  z.strictObject({ kind: z.literal("omitAddress"), instance, instead: z.string().optional() }),
   z.strictObject({ kind: z.literal("duplicateIds"), instance }),
   z.strictObject({ kind: z.literal("changeIds"), instance }),
   z.strictObject({ kind: z.literal("showStatus"), instance, status: z.string() }),

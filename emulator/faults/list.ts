@@ -35,7 +35,7 @@ function applyListFault(listing: Listing, fault: ListFault, requestId: string): 
       case "omitItem":
         return [];
       case "omitAddress":
-        return [{ ...item, ipv4_public: null }];
+        return [{ ...item, ipv4_public: fault.instead ?? null }];
       case "duplicateIds":
         return [item, item];
       case "changeIds":

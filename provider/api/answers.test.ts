@@ -48,6 +48,17 @@ test("a page has its readable items, and the number of unreadable ones", async (
   );
 });
 
+test("an address that stands for none is none", async () => {
+  const listed = ["0.0.0.0", "::", "192.0.2.1/32"];
+  const data = listed.map((ipv4_public, n) => ({ id: `i-${n}`, ipv4_public }));
+  const react = answer(200, { object: "list", data, has_more: false });
+  await withServer([{ expect: list, react }], async ({ baseUrl }) => {
+    const { items } = await testClient(baseUrl).listPage({ limit: 100 }, never);
+    const shown = items.map((item) => item.ipv4_public);
+    expect(shown).toEqual([undefined, undefined, "192.0.2.1/32"]);
+  });
+});
+
 test("a listing shows no token, and an item whose id contains it is not read (G8)", async () => {
   const escaped = testToken.replaceAll("_", "\\u005f");
   const body = `{ "data": [

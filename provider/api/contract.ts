@@ -3,6 +3,7 @@
  * reading are tolerant, since the service's document does not say which fields are always present.
  */
 import * as z from "zod";
+import { isUnspecified } from "../addresses";
 import { unknownTexts } from "../pulumi/names";
 import { printable, redactionMark } from "../redaction";
 import { maxIdLength } from "./serviceConstants";
@@ -48,12 +49,21 @@ const id = z
 const lenient = <T extends z.ZodType>(type: T) => type.optional().catch(undefined);
 /** An empty text counts as missing. */
 const text = lenient(printableText.pipe(z.string().min(1)));
+/** An address that stands for none counts as missing. */
+const address = lenient(
+  printableText.pipe(
+    z
+      .string()
+      .min(1)
+      .refine((value) => !isUnspecified(value)),
+  ),
+);
 
 /** An array whose elements are read one by one: an element that does not fit becomes null. */
 const elements = <T extends z.ZodType>(type: T) => z.array(type.nullable().catch(null));
 
-const listItem = z.object({ id, name: text, status: text, ipv4_public: text });
-const network = z.object({ type: printableText, ipv4: text, mac_address: text });
+const listItem = z.object({ id, name: text, status: text, ipv4_public: address });
+const network = z.object({ type: printableText, ipv4: address, mac_address: text });
 /** The body of the 202 to a POST. Only the id is required, since with it the instance can be found again (G1). */
 const accepted = z.object({
   id,

@@ -55,6 +55,15 @@ test("the outputs have every input, and the networks and the time of creation fr
   expect(held(outputs).origin).toEqual(origin);
 });
 
+test("an address that stands for none is missing in a state, too, until a listing shows the real one", () => {
+  const recorded = held(madeOf()).with({ ipv4: "0.0.0.0", privateIpv4: "::" });
+  expect([recorded.ipv4, recorded.privateIpv4]).toEqual([undefined, undefined]);
+  const bare = recorded.seenAs({ id: "i-1", status: "ACTIVE" }, origin);
+  expect(bare.outputs).toMatchObject({ ipv4: "", privateIpv4: "" });
+  const shown = bare.seenAs({ id: "i-1", ipv4_public: "203.0.113.9" }, origin);
+  expect(shown.outputs).toMatchObject({ ipv4: "203.0.113.9" });
+});
+
 test("what only the 202 could show is empty or null from then on, and an address that a listing may show is missing until the instance is ready (G10)", () => {
   const sparse = madeOf(inputsOf(), { id: "i-1", networks: [] });
   const never = { name: "web", networks: [], privateIpv4: "", createdAt: null };

@@ -3,6 +3,7 @@
  * The hidden outputs (`__…`) are named only here.
  */
 import type { Accepted, ListItem } from "../api/contract";
+import { isUnspecified } from "../addresses";
 import { originSchema, type Origin } from "../origin";
 import {
   hasSecret,
@@ -140,11 +141,11 @@ export class Instance {
     return textIn(this.outputs["status"]) || undefined;
   }
   get ipv4(): string | undefined {
-    return textIn(this.outputs["ipv4"]) || undefined;
+    return addressIn(this.outputs["ipv4"]);
   }
   /** The address on a private network. Only the response to the create shows it. */
   get privateIpv4(): string | undefined {
-    return textIn(this.outputs["privateIpv4"]) || undefined;
+    return addressIn(this.outputs["privateIpv4"]);
   }
   get tokenKind(): string | undefined {
     return textIn(this.outputs["tokenKind"]);
@@ -257,8 +258,9 @@ export class Instance {
    * unknown, as if the next `pulumi up` were to find the value out.
    */
   complete(): Instance {
-    const notShown = Object.entries(outputsNotShown).filter(
-      ([name]) => reveal(this.outputs[name] ?? null) === null,
+    const isMissing = (value: PropertyValue) => value === null || isUnspecified(value);
+    const notShown = Object.entries(outputsNotShown).filter(([name]) =>
+      isMissing(reveal(this.outputs[name] ?? null)),
     );
     return this.with(Object.fromEntries(notShown));
   }
@@ -333,6 +335,12 @@ export function isUnfinished(outputs: PropertyMap): boolean {
 /** Returns every input, with null for those that the instance was created without. */
 function inputsAsOutputs(inputs: PropertyMap): Record<string, PropertyValue> {
   return Object.fromEntries(inputNames.map((name) => [name, inputs[name] ?? null]));
+}
+
+/** Returns the address in an output. One that stands for none counts as missing: an earlier version has recorded it. */
+function addressIn(output: PropertyValue | undefined): string | undefined {
+  const address = textIn(output);
+  return isUnspecified(address) ? undefined : address || undefined;
 }
 
 /** Returns the property without its secrecy, or undefined if it is not a string. */
