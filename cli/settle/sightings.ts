@@ -131,7 +131,7 @@ async function sightingOf(
   const asked = record && { id: record.id ?? "", origin: record };
   const known = () => ({ explained, vouchers: asked && session.state.vouchersOf(asked, origin) });
   for (const subject of subjectsOf(doubt)) {
-    const verdict = await ask(session.listings, { subject, ...times }, signal, known);
+    const verdict = await ask(session.listings, { subject, ...times }, signal, { known });
     if (verdict.kind === "listed") return verdict;
     if (verdict.kind === "open") return { kind: "open", why: whyOpen(verdict, session) };
   }

@@ -10,25 +10,38 @@ import {
   type Verdict,
 } from "./witness";
 
+/** What `ask` tells its caller and gets from it. */
+interface Asking {
+  /** Returns what the session knows when a listing arrives. */
+  readonly known?: () => Known;
+  /** Called when a listing was not enough, and another one is awaited. */
+  readonly onOpen?: () => void;
+}
+
 /**
  * Returns the verdict of listings that began after the session's last write: a listed instance takes one, and the proof that
  * an instance is absent takes two or more. Waits only until the next listing may prove something (`nextLookAt`). An
- * incomplete listing ends the search.
+ * incomplete listing ends the search. Where a listing that shows none of ours proves nothing in a moment (`noneOfOursMs`), the first
+ * of those that others have got counts, too.
  *
- * @param known returns what the session knows when a listing arrives
  * @throws the error of a failed listing, or the reason of `signal`
  */
 export async function ask(
   listings: ListingSource,
   question: Question,
   signal: AbortSignal,
-  known: () => Known = () => ({}),
+  { known = () => ({}), onOpen = () => undefined }: Asking = {},
 ): Promise<Verdict> {
   const required = listings.recent();
-  for (let witness = witnessOf(question); ;) {
+  let witness = witnessOf(question);
+  for (;;) {
     const listing = await listings.get(required, signal);
-    const { verdict, witness: next } = see(witness, listing, known());
+    const facts = known();
+    const earlier = question.noneOfOursMs === undefined ? undefined : listings.withoutOurs;
+    if (earlier && !witness.firstLacking) witness = see(witness, earlier, facts).witness;
+    const { verdict, witness: next } = see(witness, listing, facts);
     if (!mayStillTell(verdict) || !listing.complete) return verdict;
+    onOpen();
     witness = next;
     required.notBefore = nextLookAt(witness, listing.endedAt);
   }

@@ -19,6 +19,7 @@ function controlledListings() {
     },
     clock,
     () => never,
+    new Set(),
   );
   const end = (n: number) =>
     requested[n]?.resolve({

@@ -58,6 +58,16 @@ export function isCompleteFor(listing: Listing, statuses: readonly string[]): bo
   );
 }
 
+/** Tells whether an id is one of some. */
+export interface IdSet {
+  has(id: string): boolean;
+}
+
+/** Whether a listing shows one of these instances. */
+export function shows({ items }: ListingContent, ids: IdSet): boolean {
+  return [...items.keys()].some((id) => ids.has(id));
+}
+
 /** How new a listing has to be. */
 export interface ListingRequirement {
   /** The listing has to begin after this mark (`ListingSource.mark`). */
@@ -74,21 +84,29 @@ export class ListingSource {
   readonly #fetchListing: (signal: AbortSignal) => Promise<FetchedListing>;
   readonly #clock: Clock;
   readonly #sessionSignal: () => AbortSignal;
+  readonly #ours: IdSet;
   #lastMark = 0;
   #lastWrite = 0;
   #first: Listing | undefined;
   #latest: Listing | undefined;
+  /** The first of the listings in a row, up to the latest, that show none of ours. */
+  #withoutOurs: Listing | undefined;
   #underWay: (Begin & { listing: Promise<Listing> }) | undefined;
 
-  /** `sessionSignal` ends listings: the end of one caller must not end a listing that other callers share. */
+  /**
+   * `sessionSignal` ends listings: the end of one caller must not end a listing that other callers share. `ours`: the instances that
+   * the calls of the run have shown or made.
+   */
   constructor(
     fetchListing: (signal: AbortSignal) => Promise<FetchedListing>,
     clock: Clock,
     sessionSignal: () => AbortSignal,
+    ours: IdSet,
   ) {
     this.#fetchListing = fetchListing;
     this.#clock = clock;
     this.#sessionSignal = sessionSignal;
+    this.#ours = ours;
   }
 
   /** Returns the next mark: a number in the order of the session's writes and of the begins of its listings. */
@@ -109,6 +127,12 @@ export class ListingSource {
   /** The newest listing, however old. Undefined before the first. */
   get latest(): Listing | undefined {
     return this.#latest;
+  }
+
+  /** The first of the listings in a row, up to the latest, that show none of ours. */
+  get withoutOurs(): Listing | undefined {
+    const first = this.#withoutOurs;
+    return first && !shows(first, this.#ours) ? first : undefined;
   }
 
   /** Requires that the listing began at most `recentMs` milliseconds ago, and after the session's last write (G3). */
@@ -147,6 +171,7 @@ export class ListingSource {
       .then((content) => {
         const listing = { ...begin, endedAt: this.#clock.now(), ...content };
         this.#first ??= listing;
+        this.#withoutOurs = shows(listing, this.#ours) ? undefined : (this.withoutOurs ?? listing);
         return (this.#latest = listing);
       })
       .finally(() => (this.#underWay = undefined));

@@ -105,12 +105,17 @@ test.each<[rule: string, listings: Evidence[], expected: string[], known?: Known
     ["incomplete", "incomplete", "cutOff"],
   ],
   [
-    "a listing that shows it, or a complete one, begins that series anew",
+    "a complete listing begins that series anew",
     [
-      ...[partial(0, "PROVISIONING"), listing(4000, ["i-1"]), partial(8000, "PROVISIONING")],
-      ...[listing(12_000), partial(16_000, "PROVISIONING"), partial(20_000, "PROVISIONING")],
+      ...[partial(0, "PROVISIONING"), listing(4000), partial(8000, "PROVISIONING")],
+      ...[partial(12_000, "PROVISIONING")],
     ],
-    ["incomplete", "listed", "incomplete", "once", "incomplete", "cutOff"],
+    ["incomplete", "once", "incomplete", "cutOff"],
+  ],
+  [
+    "one listing of all of PROVISIONING lacks what an earlier listing has shown, and a later status is cut off",
+    [listing(0, ["i-1"]), partial(500, "PROVISIONING")],
+    ["listed", "cutOff"],
   ],
   [
     "a list of PROVISIONING that is cut off proves nothing",
@@ -132,6 +137,17 @@ test("before the settling time is over, a listing without the subject proves not
   expect(verdicts([...listings, listing(60_000), listing(64_000)], {}, late)).toEqual([
     ...["early", "early", "early", "once", "absent"],
   ]);
+});
+
+test("the second listing comes later if the first shows none of ours, and a foreign instance makes no difference", () => {
+  const patient = { ...question, noneOfOursMs: 60_000 };
+  const ours = new Set(["i-1", "i-2"]);
+  const ask = (...listings: Evidence[]) => verdicts(listings, { ours }, patient);
+  expect(ask(listing(0, ["i-2"]), listing(3100, ["i-2"]))).toEqual(["once", "absent"]);
+  for (const shown of [[], ["i-foreign"]]) {
+    const listings = [0, 60_099, 60_100].map((at) => listing(at, shown));
+    expect(ask(...listings)).toEqual(["once", "once", "absent"]);
+  }
 });
 
 test("by name, what was there before and what is explained does not count, and the case of letters neither", () => {

@@ -6,14 +6,19 @@
  */
 import type { ListItem } from "../api/contract";
 import { printable } from "../redaction";
-import type { Evidence } from "./listing";
+import { shows, type Evidence, type IdSet } from "./listing";
 
 /** What a witness is asked. */
-export interface Question {
-  readonly subject: Subject;
+export interface Question<S extends Subject = Subject> {
+  readonly subject: S;
   /** The clock time from which on each listing that begins shows the subject, if it exists: the end of its settling time. */
   readonly listedBy: number;
   readonly pollIntervalMs: number;
+  /**
+   * How long after a listing that shows none of ours (`Known`) another one may prove that the subject is absent: such a listing may be
+   * wrong for a while. By default, a poll interval.
+   */
+  readonly noneOfOursMs?: number;
 }
 
 /**
@@ -25,8 +30,7 @@ export type Subject =
   | { readonly id?: string | undefined; readonly name: string; readonly before: Ids };
 
 /** A set of ids, or a map from ids. */
-export interface Ids {
-  has(id: string): boolean;
+export interface Ids extends IdSet {
   keys(): IterableIterator<string>;
 }
 
@@ -39,12 +43,16 @@ export interface Known {
    * if the listings are surely those of the subject's tenant.
    */
   readonly vouchers?: ReadonlySet<string> | undefined;
+  /** The instances that the calls of the run have shown or made. */
+  readonly ours?: IdSet;
 }
 
 /** The listings in a row that lack the subject, as far as they matter for the next one. */
 interface Series {
   /** The first of the complete listings in a row that lack the subject. */
   readonly firstLacking?: Evidence | undefined;
+  /** The earliest begin of the listing that may be the second one. */
+  readonly provesAt?: number | undefined;
   /** Whether two of them in a row contradicted each other (`agree`). */
   readonly wereDifferent?: boolean | undefined;
   /** The first of the listings in a row that lack the subject, and that show all of PROVISIONING, but not of what follows it. */
@@ -94,16 +102,16 @@ export function witnessOf(question: Question): Witness {
 
 /**
  * Judges the next listing of a series. Two complete listings in a row prove that the subject is absent, if both began at
- * `listedBy` or later, the second a poll interval after the first had ended, if they have an id in common or both are empty,
- * and if the second is surely of the subject's tenant. A complete listing that comes too soon is passed over. Any other that
- * breaks a rule begins the series anew.
+ * `listedBy` or later, the second a poll interval after the first had ended (`noneOfOursMs` if the first shows none of ours), if they
+ * have an id in common or both are empty, and if the second is surely of the subject's tenant. A complete listing that comes too soon
+ * is passed over. Any other that breaks a rule begins the series anew.
  */
 export function see(
   { question, lastSeen, firstLacking, wereDifferent, firstCutOff }: Witness,
   listing: Evidence,
-  { explained, vouchers }: Known = {},
+  { explained, vouchers, ours }: Known = {},
 ): { verdict: Verdict; witness: Witness } {
-  const { subject, listedBy, pollIntervalMs } = question;
+  const { subject, listedBy, pollIntervalMs, noneOfOursMs = pollIntervalMs } = question;
   const [item, ...others] = find(subject, listing, explained);
   if (item) {
     const verdict: Verdict = { kind: "listed", items: [item, ...others] };
@@ -113,22 +121,29 @@ export function see(
     const verdict: Verdict = { kind: "open", why, listing };
     return { verdict, witness: { question, lastSeen, ...series } };
   };
-  const isLater = (first: Evidence) => listing.begunAt >= first.endedAt + pollIntervalMs;
+  /** Goes on with `first` as the first of the listings that lack the subject. */
+  const lacking = (why: Weakness, first: Evidence, areDifferent?: boolean) => {
+    const pauseMs =
+      ours && shows(first, ours) ? pollIntervalMs : Math.max(pollIntervalMs, noneOfOursMs);
+    const provesAt = first.endedAt + pauseMs;
+    return open(why, { firstLacking: first, provesAt, wereDifferent: areDifferent });
+  };
 
+  // What was listed before, and is none of all that are PROVISIONING now, has left PROVISIONING.
+  if (lastSeen && !listing.complete && isCutOff(listing)) return open("cutOff");
   if (listing.begunAt < listedBy) return open("early");
   if (!listing.complete) {
     if (!isCutOff(listing)) return open("incomplete", { firstCutOff });
     if (!firstCutOff) return open("incomplete", { firstCutOff: listing });
-    return open(isLater(firstCutOff) ? "cutOff" : "incomplete", { firstCutOff });
+    const isLater = listing.begunAt >= firstCutOff.endedAt + pollIntervalMs;
+    return open(isLater ? "cutOff" : "incomplete", { firstCutOff });
   }
-  if (!firstLacking) return open("once", { firstLacking: listing });
-  if (!agree(firstLacking, listing)) {
-    const why = wereDifferent ? "unstable" : "once";
-    return open(why, { firstLacking: listing, wereDifferent: true });
-  }
-  if (!isLater(firstLacking)) return open("once", { firstLacking, wereDifferent });
-  if (lastSeen === undefined && !isOfTenant(listing, vouchers))
-    return open("tenant", { firstLacking: listing });
+  if (!firstLacking) return lacking("once", listing);
+  if (!agree(firstLacking, listing))
+    return lacking(wereDifferent ? "unstable" : "once", listing, true);
+  const again = lacking("once", firstLacking, wereDifferent);
+  if (listing.begunAt < (again.witness.provesAt ?? 0)) return again;
+  if (lastSeen === undefined && !isOfTenant(listing, vouchers)) return lacking("tenant", listing);
   return {
     verdict: { kind: "absent", proof: listing },
     witness: { question, lastSeen, firstLacking },
@@ -146,11 +161,9 @@ export function mayStillTell(verdict: Verdict): boolean {
 }
 
 /** Returns the earliest begin of a listing that may prove more than the last one, which ended at `endedAt`. */
-export function nextLookAt({ question, firstLacking }: Witness, endedAt: number): number {
+export function nextLookAt({ question, provesAt }: Witness, endedAt: number): number {
   const { listedBy, pollIntervalMs } = question;
-  return firstLacking
-    ? firstLacking.endedAt + pollIntervalMs
-    : Math.min(listedBy, endedAt + pollIntervalMs);
+  return Math.min(provesAt ?? listedBy, endedAt + pollIntervalMs);
 }
 
 /**

@@ -261,6 +261,7 @@ async function destroy(
   const isTaken = await sendDestroy(session, id, operation);
   // After that, a listing that lacks the instance is evidence even in the settling time.
   const target = isTaken ? { ...instance, acceptedAt: undefined } : instance;
+  const stake = isTaken ? "say" : "drop";
   // A listing may lag behind the DELETE of an earlier run, which was interrupted.
   const foundBy = isTaken ? Infinity : clock.now() + settlingMs;
   const although = isTaken
@@ -274,7 +275,7 @@ async function destroy(
   let listedAs: string | undefined;
   try {
     for (;;) {
-      const { verdict } = await lookFor(session, target, operation);
+      const { verdict } = await lookFor(session, target, operation, stake);
       if (verdict.kind === "absent") return;
       if (verdict.kind === "open")
         throw unproven(`is not proven gone after its DELETE: ${whyOpen(verdict, session)}`);

@@ -2,7 +2,7 @@
 import { wayToAddress, wayToToken, type SettingPlaces } from "../advice";
 import { OperationFailed, type Report } from "../errors";
 import { ask } from "../evidence/ask";
-import type { Verdict } from "../evidence/witness";
+import type { Question, Verdict } from "../evidence/witness";
 import { originDifference, type Origin } from "../origin";
 import { waits, type Operation } from "../session/operations";
 import type { Session } from "../session/session";
@@ -22,6 +22,34 @@ export function listedBy(session: Pick<Session, "settledBy">, { acceptedAt }: Wa
 }
 
 /**
+ * What a proof of absence decides. "drop": that a billed instance is forgotten, or made anew. "say": no more than words, or what an
+ * acknowledged DELETE has decided.
+ */
+type Stake = "drop" | "say";
+
+/** For how long listings that show none of ours prove nothing, if the settling time is not shorter, and half of the operation's. */
+const noneOfOursMs = 60_000;
+
+/** Returns what listings are asked about an instance. */
+export function questionOf(
+  session: Pick<Session, "settledBy" | "settings">,
+  instance: Wanted,
+  { seconds }: Pick<Operation, "seconds">,
+  stake: Stake = "drop",
+): Question<{ id: string }> {
+  const { pollIntervalMs, settlingMs } = session.settings;
+  return {
+    subject: { id: instance.id },
+    listedBy: listedBy(session, instance),
+    pollIntervalMs,
+    ...(stake === "drop" &&
+      isBilled(session, instance) && {
+        noneOfOursMs: Math.min(noneOfOursMs, settlingMs, (seconds * 1000) / 2),
+      }),
+  };
+}
+
+/**
  * Asks the listings that all operations share. `origin` is that of the listings.
  *
  * @throws OperationFailed if the instance lives elsewhere, RequestError if a request fails, and the error that ended the operation.
@@ -30,23 +58,21 @@ export async function lookFor(
   session: Session,
   instance: Wanted,
   operation: Operation,
+  stake?: Stake,
 ): Promise<{ verdict: Verdict; origin: Origin }> {
-  const { connection, listings, settings, state } = session;
+  const { connection, listings, ours, state } = session;
   const { origin } = await connection.open(operation);
   refuseElsewhere(session, instance, origin);
-  const question = {
-    subject: { id: instance.id },
-    listedBy: listedBy(session, instance),
-    pollIntervalMs: settings.pollIntervalMs,
-  };
   // Called at each listing.
   const known = () => {
     operation.noteLook(undefined);
     // Not `origin`: the token may be renewed while the listings are asked.
-    return { vouchers: state.vouchersOf(instance, connection.origin()) };
+    return { vouchers: state.vouchersOf(instance, connection.origin()), ours };
   };
+  const onOpen = () => operation.show({ what: "not listed, looking again" });
   using _wait = operation.waiting(waits.listing);
-  return { verdict: await ask(listings, question, operation.signal, known), origin };
+  const question = questionOf(session, instance, operation, stake);
+  return { verdict: await ask(listings, question, operation.signal, { known, onOpen }), origin };
 }
 
 /** The longest look that only makes a message more exact. */

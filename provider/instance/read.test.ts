@@ -1,7 +1,7 @@
 /** Tests of Read: of a refresh, of a lookup (an import, a `.get()`, `exists`), and of the refresh of what a `.get()` has read. */
 import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
-import { propertyMap, Secret, type PropertyMap } from "../pulumi/propertyValue";
+import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../pulumi/propertyValue";
 import { answered, fail } from "../testing/fakeService";
 import {
   acceptedOutputs,
@@ -27,8 +27,12 @@ function stateOf(world: Scene, status = "ACTIVE"): PropertyMap {
   return held(acceptedOutputs(world)).seenAs({ id: "i-1", name: "web", status }, origin).outputs;
 }
 
-const refresh = (world: Scene, outputs: PropertyMap = stateOf(world), inputs = inputsOf()) =>
-  readInstance(world.session, { ...common, inputs, outputs }, "refresh");
+const refresh = (
+  world: Scene,
+  outputs: PropertyMap = stateOf(world),
+  inputs = inputsOf(),
+  timeoutSeconds = 0,
+) => readInstance(world.session, { ...common, inputs, outputs, timeoutSeconds }, "refresh");
 const lookUp = ({ session }: Scene, more: { id?: string; urn?: string } = {}) =>
   readInstance(session, { ...common, inputs: empty, outputs: empty, ...more }, "lookup");
 const anotherToken = { apiToken: new Secret("sk_live_another1") };
@@ -86,10 +90,48 @@ test("a refresh notes a new status or address as drift, but not the end of a wai
   expect(web.drift).toEqual([]);
 });
 
+/** Shows the session, by a call, another instance that the service lists. */
+function showAnother({ service, session }: Scene): void {
+  service.has("i-other");
+  session.noteShown({ id: "i-other", origin: undefined });
+}
+
 test("an instance that two listings lack is gone, and the result is empty (G3)", async () => {
   const world = scene();
+  showAnother(world);
   expect(await refresh(world)).toBeUndefined();
   expect(world.service.count("list")).toBe(2);
+});
+
+test("a billed instance is gone only once none of ours has been listed for the settling time, and the Info column says what is awaited (G3)", async () => {
+  const world = scene();
+  // A foreign instance proves nothing.
+  world.service.has("i-foreign");
+  const ended = refresh(world);
+  await world.clock.sleep(50_000);
+  world.service.has("i-1", { name: "web" });
+  expect((await ended)?.id).toBe("i-1");
+  expect(world.messages.all).toContain("status not listed, looking again, 10 s of 5 min, i-1");
+  world.service.instances.delete("i-1");
+  await world.clock.sleep(3000);
+  const begunAt = world.clock.now();
+  expect(await refresh(world)).toBeUndefined();
+  const tookMs = world.clock.now() - begunAt;
+  expect(tookMs).toBeGreaterThanOrEqual(60_000);
+  expect(tookMs).toBeLessThan(61_000);
+  // What took a minute for one call has not to be awaited by the next.
+  await refresh(world);
+  expect(world.clock.now() - begunAt - tookMs).toBeLessThan(5000);
+});
+
+test.each<[string, Record<string, PropertyValue>, number, number]>([
+  ["at once with a test token", { apiToken: new Secret(testToken) }, 300, 3],
+  ["after the settling time, if that is shorter", { settlingSeconds: 20 }, 300, 20],
+  ["after half of the operation's time, if that is shorter", {}, 30, 15],
+])("where none is listed, the proof comes %s", async (_, args, timeoutSeconds, seconds) => {
+  const world = scene(args);
+  expect(await refresh(world, undefined, undefined, timeoutSeconds)).toBeUndefined();
+  expect(world.clock.now() / 1000).toBeCloseTo(seconds, 0);
 });
 
 test.each<[string, (world: Scene) => unknown, string]>([
@@ -217,6 +259,8 @@ test("`exists` is answered with nothing for an instance that is proven absent, a
   const world = scene();
   const question = { urn: urnOf("__exists__0") };
   expect(await lookUp(world, question)).toBeUndefined();
+  // A wrong "no" makes programs create, so a list of nothing has to last.
+  expect(world.clock.now()).toBeGreaterThanOrEqual(60_000);
   world.service.unreadable = 1;
   await world.clock.sleep(5000);
   expect((await errorOf(lookUp(world, question))).message).toContain("may still exist");

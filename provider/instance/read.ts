@@ -36,14 +36,17 @@ export async function readInstance(
   // What a `.get()` has read may be the instance of a create that is in doubt.
   if (occasion === "refresh") session.noteShown(before);
   using operation = session.operations.of(request, "read");
-  const { verdict, origin } = await lookFor(session, before, operation);
+  // An empty answer drops an instance, or makes a program create another one.
+  const isAbsenceActedOn = occasion !== "lookup" || isExistsQuestion(urn);
+  const stake = isAbsenceActedOn ? "drop" : "say";
+  const { verdict, origin } = await lookFor(session, before, operation, stake);
   if (verdict.kind === "open") {
     const why = whyOpen(verdict, session);
     if (occasion !== "lookup") return keepState(session, before, why);
     throw new OperationFailed(`instance ${id} is not in the listing, but may still exist: ${why}`);
   }
   if (verdict.kind === "absent") {
-    if (occasion !== "lookup" || isExistsQuestion(urn)) return undefined;
+    if (isAbsenceActedOn) return undefined;
     throw unknownId(session, id, verdict.proof.items, origin);
   }
   const [item] = verdict.items;

@@ -8,7 +8,7 @@ export async function noteRetained(
   instance: Wanted & { readonly urn: string },
   more: { isOfProgram?: boolean } = {},
 ): Promise<boolean> {
-  const found = await briefly(session, (operation) => lookFor(session, instance, operation));
+  const found = await briefly(session, (operation) => lookFor(session, instance, operation, "say"));
   if (found?.verdict.kind === "absent") return false;
   const { id, urn } = instance;
   const isListed = found?.verdict.kind === "listed";

@@ -4,7 +4,7 @@ import type { Settings, SettingVariables } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
 import { collect } from "../evidence/collect";
-import { type CursorProblem, type Listing, ListingSource } from "../evidence/listing";
+import { type CursorProblem, type IdSet, type Listing, ListingSource } from "../evidence/listing";
 import type { ProviderContext } from "../context";
 import { EngineRun } from "../engineRun";
 import { Poller } from "../evidence/poller";
@@ -62,6 +62,10 @@ export class Session {
   readonly engine: EngineRun;
   readonly state = new KnownState();
   readonly retained: RetainedInstances;
+  /** The instances that the calls of this run have shown or made. */
+  readonly ours: IdSet = {
+    has: (id) => this.state.shown.has(id) || this.engine.ours.has(id),
+  };
   /** Why a brief look has failed (`briefly`). Later brief looks are left out. */
   failedLook: Error | undefined;
   /** Whether the address of an instance did not come within the settling time. Later ones are then not awaited. */
@@ -104,6 +108,7 @@ export class Session {
       },
       ctx.clock,
       canceled,
+      this.ours,
     );
     this.poller = new Poller({
       listings: this.listings,
