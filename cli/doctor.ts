@@ -121,7 +121,10 @@ async function checkListing(session: Session): Promise<Finding> {
   using operation = session.operations.begin(timeouts.look);
   const listing = await session.list(operation, {});
   const instances = count(listing.items.size, "instance");
-  const pages = listing.items.size <= pageLimit.max ? "one page shows them all; " : "";
+  const pages =
+    listing.items.size <= pageLimit.max
+      ? "one page shows them all; "
+      : `in pages by "${session.cursorParameter}"; `;
   if (listing.complete)
     return ok("listing", `${instances}; ${pages}only a create shows whether the token may create`);
   const found = `${instances}, but \`pulumi refresh\` drops none: ${whyIncomplete(listing, session)}`;

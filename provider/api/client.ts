@@ -18,6 +18,8 @@ export interface PageQuery {
   status?: InstanceStatus;
   /** The cursor parameter (`compute:cursorParameter`) and its value. */
   cursor?: { parameter: string; value: string };
+  /** Whether a failure tells enough, so that the request is not repeated. What the service asks to wait is waited for. */
+  isProbe?: boolean;
 }
 
 /** What cancels a POST: as long as no byte of it was sent, and at any time. */
@@ -76,13 +78,14 @@ class Client implements ComputeApi {
     return this.#sender.send({ request, read: readAccount });
   }
 
-  listPage({ limit, status, cursor }: PageQuery, signal: AbortSignal): Promise<Page> {
+  listPage({ limit, status, cursor, isProbe }: PageQuery, signal: AbortSignal): Promise<Page> {
     const query = new URLSearchParams({ limit: String(limit) });
     if (status) query.set("status", status);
     if (cursor) query.set(cursor.parameter, cursor.value);
     const request = this.#requestTo("GET", paths.instances, signal);
     const target = `${request.target}?${query.toString()}`;
-    return this.#sender.send({ request: { ...request, target }, read: readAs(tolerant.page) });
+    const read = readAs(tolerant.page);
+    return this.#sender.send({ request: { ...request, target }, read, isProbe });
   }
 
   permitForPost(signal: AbortSignal): Promise<Permit> {

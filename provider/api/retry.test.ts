@@ -53,6 +53,24 @@ test.each([
   },
 );
 
+test("a probe is not repeated, and asks for no other token, but what the service asks to wait is waited for", async () => {
+  const clock = selfMovingClock();
+  const expected = "GET /v2/instances?limit=100";
+  const probe = { limit: 100, isProbe: true };
+  const busy = answer(429, "", { "retry-after": "50" });
+  const steps = [answer(500), answer(401), busy, answer(400)].map((react) => ({
+    expect: expected,
+    react,
+  }));
+  await withServer(steps, async ({ baseUrl }) => {
+    const renewToken = () => "sk_test_another1";
+    const client = testClient(baseUrl, { clock, patienceMs, renewToken });
+    for (const status of [500, 401, 400])
+      expect(await failureOf(client.listPage(probe, never))).toMatchObject({ status });
+    expect(clock.now()).toBeGreaterThanOrEqual(50_000);
+  });
+});
+
 test("a GET outlives an outage of less than a minute", async () => {
   const clock = selfMovingClock();
   const up = { expect: account, react: answer(200, { id: 1 }) };

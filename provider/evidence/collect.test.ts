@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { answered, failed, fail, FakeService } from "../testing/fakeService";
 import { errorOf } from "../testing/scene";
-import { collect } from "./collect";
+import { collect, pagesBy } from "./collect";
 import type { CursorProblem } from "./listing";
 
 const never = new AbortController().signal;
@@ -14,7 +14,7 @@ function service(count: number, statusOf: (n: number) => string = () => "ACTIVE"
 }
 
 const collectFrom = (fake: FakeService, cursorParameter?: string) =>
-  collect(fake, cursorParameter, never);
+  collect(fake, async () => cursorParameter, never);
 
 test("a listing of one page is complete after one request", async () => {
   const fake = service(100);
@@ -102,6 +102,54 @@ test("if the service refuses the cursor with a 400, the instances are listed by 
   const { complete, cursorProblem } = await collectFrom(fake, "nonsense");
   expect(complete).toBe(false);
   expect(cursorProblem).toEqual({ why: expect.stringContaining("HTTP 400"), isLasting: false });
+});
+
+/** The ids of 100 instances, and what the service answers to the guess. */
+const firstIds = Array.from({ length: 100 }, (_, n) => `i-${n}`);
+const guess = (again: readonly string[] | Error, ids: readonly string[]) => {
+  const fake = new FakeService();
+  const pageOf = (all: readonly string[]) => ({
+    items: all.map((id) => ({ id })),
+    hasMore: true,
+    unreadable: 0,
+  });
+  fake.page = () => {
+    if (again instanceof Error) throw again;
+    return pageOf(again);
+  };
+  return { fake, result: pagesBy(fake, "starting_after", pageOf(ids), never) };
+};
+const half = firstIds.slice(50);
+const more = ["i-100", "i-101"];
+
+test.each<[string, readonly string[], readonly string[]]>([
+  ["its second half again, and more", [...half, ...more], firstIds],
+  ["also without some that went meanwhile", [...half.slice(2), ...more], firstIds],
+  ["also with one that came meanwhile", ["new", ...half], firstIds],
+  ["also of a short page", ["c", "d"], ["a", "b", "c", "d"]],
+])("a parameter pages if the middle of the first page gives %s", async (_, again, ids) => {
+  const { fake, result } = guess(again, ids);
+  expect(await result).toBe(true);
+  expect(fake.calls).toEqual([`list after ${ids[ids.length / 2 - 1] ?? ""}`]);
+});
+
+test.each<[string, readonly string[] | Error, readonly string[]]>([
+  ["the first page again", firstIds, firstIds],
+  ["another order", [...half].reverse(), firstIds],
+  ["instances of the first half, too", ["i-3", ...half], firstIds],
+  ["only one that is known", ["i-99", ...more], firstIds],
+  ["nothing that is known", more, firstIds],
+  ["nothing", [], firstIds],
+  ["a page of which only one more is known", ["b"], ["a", "b"]],
+  ["a 400", answered(400, "GET"), firstIds],
+  ["a 401", answered(401, "GET"), firstIds],
+  ["a 403", answered(403, "GET"), firstIds],
+  ["a 500", answered(500, "GET"), firstIds],
+  ["no answer", failed("unanswered", "time-out", "GET"), firstIds],
+])("a parameter does not page if it gives %s", async (_, again, ids) => {
+  const { fake, result } = guess(again, ids);
+  expect(await result).toBe(false);
+  expect(fake.calls).toHaveLength(1);
 });
 
 test.each([answered(401, "GET"), answered(403, "GET"), answered(500, "GET"), failed("unanswered")])(

@@ -3,6 +3,7 @@
  * request for each status finds more instances, but then the listing never proves that an instance is absent (guarantee
  * G3).
  */
+import { isDeepStrictEqual } from "node:util";
 import type { ComputeApi, PageQuery } from "../api/client";
 import type { ListItem, Page } from "../api/contract";
 import { pageLimit, type InstanceStatus } from "../api/serviceConstants";
@@ -18,17 +19,49 @@ const statusOrder: readonly InstanceStatus[] = ["PROVISIONING", "ACTIVE", "OFFLI
 /** In case the service always promises another page. */
 const maxPages = 500;
 
+/** The cursor that is tried if `compute:cursorParameter` names none: the service's document speaks the dialect that has it. */
+export const usualCursor = "starting_after";
+/** The `compute:cursorParameter` of a service without a cursor. */
+export const noCursor = "none";
+
+/**
+ * Whether the service pages by a parameter that nobody has named: the id in the middle of the first page has to give its second half
+ * again, in order. What came or went between the two requests does not count. Any failure says no.
+ *
+ * @throws the reason of `signal` if it is aborted
+ */
+export async function pagesBy(
+  api: ComputeApi,
+  parameter: string,
+  first: Page,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const ids = first.items.map(({ id }) => id);
+  const middle = Math.ceil(ids.length / 2) - 1;
+  const value = ids[middle];
+  if (value === undefined) return false;
+  const query = { limit: pageLimit.max, cursor: { parameter, value }, isProbe: true } as const;
+  const page = await api.listPage(query, signal).catch((error: unknown) => {
+    if (error instanceof RequestError) return undefined;
+    throw error;
+  });
+  const again = (page?.items ?? []).map(({ id }) => id).filter((id) => ids.includes(id));
+  const half = ids.slice(middle + 1).filter((id) => again.includes(id));
+  return half.length >= 2 && isDeepStrictEqual(again, half);
+}
+
 /**
  * Fetches one listing (section "GET /v2/instances" of the service's API document).
  *
+ * @param cursorAfter returns the parameter by which to page on after the first page, if there is one
  * @throws RequestError if a request fails (a refused cursor is no failure). The reason of `signal` if it is aborted.
  */
 export function collect(
   api: ComputeApi,
-  cursorParameter: string | undefined,
+  cursorAfter: (first: Page) => Promise<string | undefined>,
   signal: AbortSignal,
 ): Promise<FetchedListing> {
-  return new Collection(api, signal).collect(cursorParameter);
+  return new Collection(api, signal).collect(cursorAfter);
 }
 
 /** What the pages of one listing have shown so far. */
@@ -44,10 +77,13 @@ class Collection {
     this.#signal = signal;
   }
 
-  async collect(cursorParameter: string | undefined): Promise<FetchedListing> {
+  async collect(
+    cursorAfter: (first: Page) => Promise<string | undefined>,
+  ): Promise<FetchedListing> {
     const first = await this.#listPage();
     this.#addPage(first);
-    const { hasMore, cursorProblem } = await this.#followCursor(cursorParameter, first);
+    const parameter = first.hasMore ? await cursorAfter(first) : undefined;
+    const { hasMore, cursorProblem } = await this.#followCursor(parameter, first);
     const isComplete = !hasMore && !cursorProblem;
     const completeStatuses = isComplete ? new Set<string>() : await this.#listByStatus();
     return {

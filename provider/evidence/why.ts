@@ -1,6 +1,7 @@
 /** Says why a listing proves nothing. */
 import { afterChange, type SettingPlaces } from "../advice";
 import { pageLimit } from "../api/serviceConstants";
+import { noCursor } from "./collect";
 import type { ListingContent } from "./listing";
 import type { Open } from "./witness";
 
@@ -42,9 +43,12 @@ export function whyIncomplete(
     const items = unreadable === 1 ? "an item" : `${unreadable} items`;
     return `${summary}: it holds ${items} that can't be read${why}`;
   }
-  if (cursorParameter) return `${summary}, even with compute:cursorParameter "${cursorParameter}"`;
-  const limit = `it shows at most ${pageLimit.max} instances of each status`;
-  return settings.cursorParameter
-    ? `${summary}: ${limit}, and this run no longer uses compute:cursorParameter "${settings.cursorParameter}", which did not lead to all pages`
-    : `${summary}: ${limit}. If the service has a cursor, name its parameter in compute:cursorParameter${afterChange("cursorParameter", places)}`;
+  const named = settings.cursorParameter;
+  if (cursorParameter)
+    return `${summary}, even with ${named ? "compute:cursorParameter" : "the cursor"} "${cursorParameter}"`;
+  const limit = `${summary}: it shows at most ${pageLimit.max} instances of each status`;
+  if (named === noCursor) return limit;
+  return named
+    ? `${limit}, and this run no longer uses compute:cursorParameter "${named}", which did not lead to all pages`
+    : `${limit}. If the service has a cursor, name its parameter in compute:cursorParameter${afterChange("cursorParameter", places)}`;
 }

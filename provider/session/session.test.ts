@@ -15,6 +15,40 @@ test("a session warns only once that the service ignores the cursor", async () =
   expect(messages.warnings).toEqual([expect.stringContaining('compute:cursorParameter "after"')]);
 });
 
+test("without the setting, the usual cursor is tried once in a session, and nothing is said of it", async () => {
+  for (const cursorParameter of [undefined, "starting_after"]) {
+    const { session, service, messages, clock } = scene();
+    service.cursorParameter = cursorParameter;
+    for (let n = 0; n < 150; n++) service.has(`i-${n}`);
+    for (let n = 0; n < 3; n++) {
+      const { complete } = await session.list(session.operations.begin(60));
+      expect(complete).toBe(cursorParameter !== undefined);
+      await clock.sleep(10_000);
+    }
+    expect(service.count("list after")).toBe(cursorParameter === undefined ? 1 : 4);
+    expect(messages.warnings).toEqual([]);
+  }
+});
+
+test("once the usual cursor has led to the end, a page that is refused does not end its use", async () => {
+  const { session, service, clock } = scene();
+  service.cursorParameter = "starting_after";
+  for (let n = 0; n < 150; n++) service.has(`i-${n}`);
+  for (const complete of [true, false, true]) {
+    if (!complete) service.listFaults.push(undefined, fail(answered(404, "GET")));
+    expect(await session.list(session.operations.begin(60))).toMatchObject({ complete });
+    await clock.sleep(10_000);
+  }
+});
+
+test('with the cursor parameter "none", none is tried', async () => {
+  const { session, service } = scene({ cursorParameter: "none" });
+  for (let n = 0; n < 150; n++) service.has(`i-${n}`);
+  await session.list(session.operations.begin(60));
+  expect(service.count("list after")).toBe(0);
+  expect(service.count("list")).toBe(4);
+});
+
 let endlessCount = 0;
 const endless: FakeService["page"] = ({ cursor }) =>
   cursor && {

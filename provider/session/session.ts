@@ -1,9 +1,11 @@
 /** The session: a configured provider, or a command that calls the service, with what its operations share. */
 import { afterChange, cursorWarning, settingName, type SettingPlaces } from "../advice";
+import type { ComputeApi } from "../api/client";
+import type { Page } from "../api/contract";
 import type { Settings, SettingVariables } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
-import { collect } from "../evidence/collect";
+import { collect, noCursor, pagesBy, usualCursor } from "../evidence/collect";
 import { type CursorProblem, type IdSet, type Listing, ListingSource } from "../evidence/listing";
 import type { ProviderContext } from "../context";
 import { EngineRun } from "../engineRun";
@@ -70,8 +72,10 @@ export class Session {
   failedLook: Error | undefined;
   /** Whether the address of an instance did not come within the settling time. Later ones are then not awaited. */
   isAddressMissed = false;
-  /** Whether listings page by `compute:cursorParameter`, if it is set. */
-  #isCursorUsed = true;
+  /** The parameter by which listings page. Undefined if there is none, or once it has proved useless. */
+  #cursorParameter: string | undefined;
+  /** Whether it may be tried if a service pages by the usual parameter, which no setting names. */
+  #isCursorOpen: boolean;
 
   constructor(
     settings: Settings,
@@ -80,6 +84,9 @@ export class Session {
     run: SessionRun,
   ) {
     this.settings = settings;
+    const { cursorParameter } = settings;
+    this.#isCursorOpen = cursorParameter === undefined;
+    this.#cursorParameter = cursorParameter === noCursor ? undefined : cursorParameter;
     this.ctx = ctx;
     this.run = run;
     this.places = { ...run, tokenFile: settings.apiTokenFile };
@@ -102,7 +109,8 @@ export class Session {
     this.listings = new ListingSource(
       async (signal) => {
         const api = await this.connection.api();
-        const listing = await collect(api, this.cursorParameter, signal);
+        const cursorAfter = (first: Page) => this.#cursorAfter(api, first, signal);
+        const listing = await collect(api, cursorAfter, signal);
         if (listing.cursorProblem) this.#noteCursorProblem(listing.cursorProblem);
         return listing;
       },
@@ -161,17 +169,33 @@ export class Session {
     return settingName("baseUrl", this.places);
   }
 
-  /** The cursor parameter with which this session lists. Undefined if none is set, or once it has proved useless. */
+  /** The cursor parameter with which this session lists. Undefined if there is none, or once it has proved useless. */
   get cursorParameter(): string | undefined {
-    return this.#isCursorUsed ? this.settings.cursorParameter : undefined;
+    return this.#cursorParameter;
+  }
+
+  /** Returns the parameter by which a listing pages on after its first page. Without the setting, the usual one is tried once. */
+  async #cursorAfter(
+    api: ComputeApi,
+    first: Page,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    if (this.#isCursorOpen) {
+      this.#isCursorOpen = false;
+      if (await pagesBy(api, usualCursor, first, signal)) this.#cursorParameter = usualCursor;
+    }
+    return this.#cursorParameter;
   }
 
   /** Gives the cursor up if it is useless: each listing would be up to 500 requests that prove nothing. */
   #noteCursorProblem(problem: CursorProblem): void {
-    if (problem.isLasting) this.#isCursorUsed = false;
-    else if (!this.notices.markSaid("cursor")) return;
+    const { cursorParameter } = this.settings;
+    if (problem.isLasting) this.#cursorParameter = undefined;
+    // Of one that nobody has named, only what needs it says that it is not enough (`whyIncomplete`).
+    if (cursorParameter === undefined) return;
+    if (!problem.isLasting && !this.notices.markSaid("cursor")) return;
     const then = afterChange("cursorParameter", this.places);
-    this.ctx.messages.warning(cursorWarning(this.settings.cursorParameter, problem, then));
+    this.ctx.messages.warning(cursorWarning(cursorParameter, problem, then));
   }
 
   /** Releases the lock in the ledger, and closes the connections. */

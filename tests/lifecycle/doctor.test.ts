@@ -250,12 +250,23 @@ test(
     insert(world, 3);
     expect(await listingWith("after")).toMatch(/^ok: 3 instances; one page shows them all; only/);
     insert(world, 100);
-    expect(await listingWith("after")).toMatch(/^ok: 103 instances; only a create/);
+    expect(await listingWith("after")).toMatch(/^ok: 103 instances; in pages by "after"; only/);
     expect(await listingWith("before")).toMatch(
       /^warning: .* is not complete.*\nwarning: the service did not page by compute:cursorParameter "before" \(a page repeated.* Set compute:cursorParameter to /,
     );
   },
   { cursorParameter: "after" },
+);
+
+test(
+  "the usual cursor needs no setting, and is named",
+  async (world) => {
+    insert(world, 101);
+    const { checks, warnings } = await diagnose(world);
+    expect(checks["listing"]).toMatch(/^ok: 101 instances; in pages by "starting_after"; only/);
+    expect(warnings).toBe("");
+  },
+  { cursorParameter: "starting_after" },
 );
 
 test("more instances than a page without a cursor are a warning", async (world) => {

@@ -16,6 +16,8 @@ interface Sending<T> {
   read: (response: HttpResponse) => T;
   /** Of a POST, whose caller has waited for the permit. Without a permit, each try first waits for one. */
   permit?: Permit;
+  /** As in `PageQuery`. */
+  isProbe?: boolean | undefined;
 }
 
 /** Sends the requests of one client. */
@@ -62,6 +64,7 @@ export class RequestSender {
 
   /** A GET or DELETE is sent again after an error that may pass, and with a new token. */
   async #sendRepeatedly<T>(sending: Sending<T>): Promise<T> {
+    const { isProbe } = sending;
     const { clock, patienceMs, words } = this.#options;
     let mayHaveActed = false;
     let isTokenRenewed = false;
@@ -71,6 +74,7 @@ export class RequestSender {
         return await this.#sendOnce(sending);
       } catch (caught) {
         if (!(caught instanceof RequestError)) throw caught;
+        if (isProbe && !caught.asksForPause) throw caught;
         // One request is sent with one new token at most.
         if (!isTokenRenewed && this.#renewToken(caught, token)) {
           isTokenRenewed = true;

@@ -161,8 +161,8 @@ $&`,
       "export interface Settings {\n": "$&  pageSize: number;\n",
     }),
     edit(2, "provider/session/session.ts", {
-      "collect(api, this.cursorParameter, signal)":
-        "collect(api, this.cursorParameter, signal, this.settings.pageSize)",
+      "collect(api, cursorAfter, signal)":
+        "collect(api, cursorAfter, signal, this.settings.pageSize)",
     }),
     edit(2, "provider/evidence/collect.ts", {
       "  signal: AbortSignal,\n): Promise<FetchedListing> {":
