@@ -59,6 +59,13 @@ export function wayToAddress(url: string, places: SettingPlaces): string {
     : `\`pulumi up -c compute:baseUrl=${address}\``;
 }
 
+/** Returns how an `up` gets another cursor parameter. */
+export function wayToCursor(name: string, { providerUrn }: SettingPlaces): string {
+  return providerUrn
+    ? `give the provider "${logicalName(providerUrn)}" the cursorParameter ${name}`
+    : `\`pulumi up -c compute:cursorParameter=${name}\``;
+}
+
 /** Returns how a run gets another token, which `token` describes, as `wayToAddress` does. */
 export function wayToToken(token: string, places: SettingPlaces): string {
   const { variables, providerUrn, stack, tokenFile = variables.apiToken } = places;

@@ -37,6 +37,8 @@ export interface Evidence extends ListingContent {
   readonly begunAt: number;
   /** The clock time after the last response. */
   readonly endedAt: number;
+  /** As in `FetchedListing`. */
+  readonly cursorProblem?: CursorProblem | undefined;
 }
 
 /** When a listing began. */

@@ -3,19 +3,26 @@ import { expect, test } from "@jest/globals";
 import { Canceled } from "../abort";
 import { RequestError } from "../api/errors";
 import { answered, fail, failed } from "../testing/fakeService";
+import type { ListItem } from "../api/contract";
 import { errorOf, scene, type Scene } from "../testing/scene";
+import { statusOf } from "./poller";
 
 const never = new AbortController().signal;
 
 /** Waits for an instance. `problems` has the problem of each look, or undefined for a look without one. */
 function wait({ session }: Scene, id: string, signal = never, after = 0) {
   const problems: (string | undefined)[] = [];
-  const onLook = (_: unknown, problem: Error | undefined) => void problems.push(problem?.message);
+  const onLook = (problem: Error | undefined) => void problems.push(problem?.message);
+  const { pollIntervalMs } = session.settings;
+  const question = { subject: { id }, listedBy: 0, pollIntervalMs };
   return {
-    result: session.poller.waitWhileProvisioning(id, { after, listedBy: 0, signal, onLook }),
+    result: session.poller.wait({ question, after, signal, known, onLook, onListed }),
     problems,
   };
 }
+
+const known = () => ({});
+const onListed = (item: ListItem) => (statusOf(item) === "PROVISIONING" ? "look" : "end");
 
 /** From this clock time on, every listed instance is ACTIVE. Returns the clock times at which listings begin. */
 function activeAt({ service, clock }: Scene, ms: number): number[] {
@@ -38,7 +45,7 @@ test("many waits cost as many listings as one wait (G7)", async () => {
       return wait(world, `i-${n}`).result;
     });
     const results = await Promise.all(waits);
-    expect(results.every(({ kind }) => kind === "left")).toBe(true);
+    expect(results.every((end) => end === "over")).toBe(true);
     return world.service.count("list");
   });
   const [one, many] = await Promise.all(costs);
@@ -210,7 +217,7 @@ test("a failed look is reported and repeated, also one that a bad certificate fa
     fail(failed("unanswered", "cut", "GET")),
   );
   const { result, problems } = wait(world, "i-1");
-  expect(await result).toMatchObject({ kind: "left" });
+  expect(await result).toBe("over");
   expect(problems).toEqual([
     expect.stringContaining("503"),
     expect.stringContaining("expired"),
@@ -237,13 +244,13 @@ test("a wait that is aborted or whose callback fails ends neither the poller nor
   const onLook = () => {
     throw defect;
   };
-  const options = { after: 0, listedBy: 0, signal: never, onLook };
-  const broken = world.session.poller.waitWhileProvisioning("i-1", options);
+  const question = { subject: { id: "i-1" }, listedBy: 0, pollIntervalMs: 1000 };
+  const broken = world.session.poller.wait({ question, signal: never, known, onLook, onListed });
   const healthy = wait(world, "i-2").result;
   impatient.abort(new Canceled());
   expect(await errorOf(aborted)).toBeInstanceOf(Canceled);
   expect(await errorOf(broken)).toBe(defect);
-  expect(await healthy).toMatchObject({ kind: "left" });
+  expect(await healthy).toBe("over");
 });
 
 test("a listing that began before the 202 is ignored", async () => {

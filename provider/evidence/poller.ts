@@ -4,41 +4,44 @@ import { instanceStatuses, pageLimit } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
 import type { Clock } from "../clock";
 import type { ListItem } from "../api/contract";
-import { Once } from "../once";
 import type { Listing, ListingSource } from "./listing";
-import { see, witnessOf, type Witness } from "./witness";
+import { see, witnessOf, type Known, type Question, type Witness } from "./witness";
 
 /** How the wait for an instance ended. */
-export type WaitResult =
-  /** The instance is listed with a status that ends the wait. */
-  | { kind: "left"; item: ListItem }
+export type WaitEnd =
+  /** As the wait's `onListed` said. */
+  | "over"
   /** The instance has left PROVISIONING, but the list that should show it now is cut off. */
-  | { kind: "notListed"; lastSeen: ListItem | undefined }
+  | "cutOff"
   /** The instance was listed before, and is now proven gone (guarantee G3). */
-  | { kind: "deleted" };
+  | "gone";
 
-/** What the looks of a wait are for. */
-export interface LookOptions {
-  /** Every listing that begins at this clock time or later shows the instance, if it exists. */
-  listedBy: number;
-  signal: AbortSignal;
-  /** Called after each look: with the listing, unless it is ignored, or with a transient error. */
-  onLook: (listing: Listing | undefined, problem: RequestError | undefined) => void;
-}
+/**
+ * What a wait does next: it ends, looks for a change, or only watches an instance that is expected to stay as it is. It then
+ * takes few looks of its own, but uses those of other waits, and fails as they do.
+ */
+export type Next = "end" | "look" | "watch";
 
-interface WaitOptions extends LookOptions {
+/** A wait for an instance. */
+export interface PollerWait {
+  question: Question<{ id: string }>;
   /** The mark (`ListingSource.mark`) of the end of the POST. Listings with a lower mark are ignored. By default, every listing counts. */
-  after?: number;
+  after?: number | undefined;
+  /** The instance as a listing has shown it just now. */
+  listed?: ListItem | undefined;
+  signal: AbortSignal;
+  /** As in `ask`. */
+  known: () => Known;
+  /** Called after each look, unless its listing is ignored: with a transient error if it failed. */
+  onLook: (problem: RequestError | undefined) => void;
+  /** Called with the instance as it is listed, and with the time for which it has been listed with this status. */
+  onListed: (item: ListItem, forMs: number) => Next;
 }
 
-/** What differs between the waits. */
-interface WaitKind {
-  /** The instance as an earlier listing has shown it. */
-  lastSeen?: ListItem | undefined;
-  /** Milliseconds until a wait that has lasted for `waitedMs` needs its next look. */
-  pauseMsAfter: (waitedMs: number) => number;
-  /** Whether the wait is over for an instance that is listed so. */
-  isOver: (item: ListItem) => boolean;
+/** How an instance that was waited for was last listed, by default as in the 202, and the clock time since when. */
+interface StatusSince {
+  readonly status: string;
+  readonly since: number;
 }
 
 /** When the first looks are due after the start of a wait. An instance of a test token may be ready at once. */
@@ -62,15 +65,8 @@ const watchIntervals = 5;
 /** Looks may use this part of the rate limit of GET, unless they would then be more than a poll interval apart. */
 const shareOfRateLimit = 0.5;
 
-/** Whether an instance is listed with a status other than PROVISIONING. */
-export function hasLeftProvisioning({ status }: ListItem): boolean {
-  return status !== undefined && status !== "PROVISIONING";
-}
-
-/** Whether an instance is listed as ACTIVE, and without a public address. */
-export function isListedWithoutAddress(item: ListItem | undefined): boolean {
-  return item?.status === "ACTIVE" && item.ipv4_public === undefined;
-}
+/** The status in a listing, by default that of the 202. */
+export const statusOf = (item: ListItem | undefined): string => item?.status ?? "PROVISIONING";
 
 /** What a poller is made with. */
 export interface PollerOptions {
@@ -97,8 +93,8 @@ export class Poller {
   #pause = new AbortController();
   /** The shortest time that a new instance of this session was PROVISIONING. Undefined until one has been. */
   #quickestMs: number | undefined;
-  /** The instances that were waited for. A second wait for one may find it ready at once. */
-  readonly #waitedFor = new Once();
+  /** By id. A second wait for an instance goes on from there. */
+  readonly #sightings = new Map<string, StatusSince>();
 
   constructor({ listings, clock, pollIntervalMs, requestsPerMinute }: PollerOptions) {
     this.#listings = listings;
@@ -108,91 +104,58 @@ export class Poller {
   }
 
   /**
-   * Resolves once the instance has left PROVISIONING, or was listed and is then proven gone. A look that failed with a
-   * transient error is repeated. Any other error of a look ends every wait that shares the look. An abort, or an error of
-   * `onLook`, ends only its own wait.
+   * Resolves once `onListed` ends the wait, or the instance was listed and is then proven gone. A look that failed with a
+   * transient error is repeated. Any other error of a look ends every wait that shares the look. An abort, or an error of a
+   * callback, ends only its own wait.
    *
-   * @throws any other error of a look (for example a 401), any error of `onLook`, and the reason of `signal`
+   * @throws any other error of a look (for example a 401), any error of a callback, and the reason of `signal`
    */
-  async waitWhileProvisioning(id: string, options: WaitOptions): Promise<WaitResult> {
-    const { after = 0 } = options;
+  async wait(options: PollerWait): Promise<WaitEnd> {
+    const { question, after = 0, listed, signal, known, onLook, onListed } = options;
+    const { id } = question.subject;
+    let changedAt = this.#clock.now();
     // Accepted just now. The age of any other instance is not known here.
-    const isNew = this.#waitedFor.add(id) && after > 0;
-    const startedAt = this.#clock.now();
-    let provisioningMs = 0;
-    const onLook: typeof options.onLook = (listing, problem) => {
-      const item = listing?.items.get(id);
-      if (listing && item && !hasLeftProvisioning(item))
-        provisioningMs = listing.begunAt - startedAt;
-      options.onLook(listing, problem);
-    };
-    const looks = { ...options, onLook };
-    const result = await this.#wait(id, looks, {
-      pauseMsAfter: (waitedMs) => this.#pauseMsAfter(waitedMs, isNew),
-      isOver: hasLeftProvisioning,
-    });
-    if (isNew && result.kind === "left")
-      this.#quickestMs = Math.min(this.#quickestMs ?? Infinity, provisioningMs);
-    return result;
-  }
-
-  /**
-   * Resolves once the ACTIVE instance `lastSeen` is listed with a public address or with a status other than ACTIVE and
-   * PROVISIONING, or is proven gone.
-   *
-   * @throws as `waitWhileProvisioning`
-   */
-  async waitForAddress(lastSeen: ListItem, options: LookOptions): Promise<WaitResult> {
-    return await this.#wait(lastSeen.id, options, {
-      lastSeen,
-      pauseMsAfter: (waitedMs) => this.#pauseMsAfter(waitedMs, false),
-      isOver: (item) => hasLeftProvisioning(item) && !isListedWithoutAddress(item),
-    });
-  }
-
-  /**
-   * Resolves once the instance `lastSeen` is listed with a status other than ACTIVE and PROVISIONING, or is proven gone. It
-   * takes few looks of its own, but uses those of other waits, and fails as they do.
-   *
-   * @throws as `waitWhileProvisioning`
-   */
-  async waitWhileActive(lastSeen: ListItem, options: LookOptions): Promise<WaitResult> {
-    return await this.#wait(lastSeen.id, options, {
-      lastSeen,
-      pauseMsAfter: () => watchIntervals * this.#pollIntervalMs,
-      isOver: (item) => hasLeftProvisioning(item) && item.status !== "ACTIVE",
-    });
-  }
-
-  async #wait(id: string, options: WaitOptions, kind: WaitKind): Promise<WaitResult> {
-    const { after = 0, listedBy, signal, onLook } = options;
-    const { isOver, pauseMsAfter } = kind;
-    const question = { subject: { id }, listedBy, pollIntervalMs: this.#pollIntervalMs };
-    let witness: Witness = { ...witnessOf(question), lastSeen: kind.lastSeen };
-    const startedAt = this.#clock.now();
+    let isNew = !this.#sightings.has(id) && after > 0;
+    let sighting = this.#sight(id, listed, changedAt);
+    let witness: Witness = { ...witnessOf(question), lastSeen: listed };
+    let seenAt = changedAt;
+    let next = listed ? onListed(listed, seenAt - sighting.since) : "look";
     this.#waitCount++;
     try {
-      for (;;) {
-        const look = this.#nextLook(pauseMsAfter(this.#clock.now() - startedAt));
+      while (next !== "end") {
+        const look = this.#nextLook(
+          next === "watch"
+            ? watchIntervals * this.#pollIntervalMs
+            : this.#pauseMsAfter(this.#clock.now() - changedAt, isNew),
+        );
         const listing = await raceAbort(look, signal).catch((error: unknown) => {
           if (!(error instanceof RequestError && error.transient)) throw error;
-          onLook(undefined, error);
+          onLook(error);
           return undefined;
         });
         if (!listing || listing.beginMark <= after) continue;
-        onLook(listing, undefined);
-        const seen = see(witness, listing);
+        onLook(undefined);
+        const { lastSeen } = witness;
+        const seen = see(witness, listing, known());
         witness = seen.witness;
         const { verdict } = seen;
-        const { lastSeen } = witness;
-        if (verdict.kind === "listed") {
-          const [item] = verdict.items;
-          if (isOver(item)) return { kind: "left", item };
-        } else if (verdict.kind === "open") {
-          if (verdict.why === "cutOff") return { kind: "notListed", lastSeen };
-        } else if (lastSeen) return { kind: "deleted" };
+        if (verdict.kind === "open" && verdict.why === "cutOff") return "cutOff";
+        if (verdict.kind === "absent" && lastSeen) return "gone";
         // The service has accepted the instance. As long as no listing has shown it, it may still come.
+        if (verdict.kind !== "listed") continue;
+        const [item] = verdict.items;
+        const { begunAt } = listing;
+        const before = sighting;
+        sighting = this.#sight(id, item, begunAt);
+        if (sighting.status !== before.status) {
+          if (isNew) this.#quickestMs = Math.min(this.#quickestMs ?? Infinity, seenAt - changedAt);
+          isNew = false;
+          changedAt = begunAt;
+        }
+        seenAt = begunAt;
+        next = onListed(item, begunAt - sighting.since);
       }
+      return "over";
     } finally {
       this.#waitCount--;
       if (this.#waitCount === 0) {
@@ -201,6 +164,22 @@ export class Poller {
         this.#pause.abort(notNeeded);
       }
     }
+  }
+
+  /** For how long, in milliseconds, an instance that was waited for has been listed with its last status. */
+  listedMs(id: string): number {
+    const { since } = this.#sightings.get(id) ?? {};
+    return since === undefined ? 0 : (this.#listings.latest?.begunAt ?? since) - since;
+  }
+
+  /** Takes how an instance is listed, if it is, by a listing that began at `at`. */
+  #sight(id: string, item: ListItem | undefined, at: number): StatusSince {
+    const before = this.#sightings.get(id);
+    const status = statusOf(item);
+    if (before && (!item || before.status === status)) return before;
+    const sighting = { status, since: at };
+    this.#sightings.set(id, sighting);
+    return sighting;
   }
 
   /** Returns the look that all waits share. Brings it forward if a wait needs it after a shorter pause. */
@@ -214,8 +193,8 @@ export class Poller {
   }
 
   /**
-   * The pause in a wait for the end of PROVISIONING, at most the poll interval. After the first quick looks, the pause is a
-   * tenth of the wait so far, but at least `minPauseMs`.
+   * The pause in a wait for another status, at most the poll interval. After the first quick looks, the pause is a tenth of the
+   * time since the last change, but at least `minPauseMs`.
    */
   #pauseMsAfter(waitedMs: number, isNew: boolean): number {
     const quietMs = isNew ? quietShare * (this.#quickestMs ?? 0) : 0;

@@ -32,6 +32,8 @@ function listing(begunAt: number, seen: readonly Seen[] = [], more: Partial<Evid
 const partial = (begunAt: number, ...statuses: string[]) =>
   listing(begunAt, [], { complete: false, completeStatuses: new Set(statuses) });
 
+const passing = { why: "a page repeated instances of an earlier page", isLasting: false };
+
 /** Returns each verdict of the series: why nothing is proven, or its kind. */
 function verdicts(listings: readonly Evidence[], known: Known = {}, asked = question): string[] {
   let witness = witnessOf(asked);
@@ -116,6 +118,11 @@ test.each<[rule: string, listings: Evidence[], expected: string[], known?: Known
     "one listing of all of PROVISIONING lacks what an earlier listing has shown, and a later status is cut off",
     [listing(0, ["i-1"]), partial(500, "PROVISIONING")],
     ["listed", "cutOff"],
+  ],
+  [
+    "one is not enough if the pages of a cursor may show it next",
+    [listing(0, ["i-1"]), { ...partial(500, "PROVISIONING"), cursorProblem: passing }],
+    ["listed", "incomplete"],
   ],
   [
     "a list of PROVISIONING that is cut off proves nothing",

@@ -129,8 +129,9 @@ export function see(
     return open(why, { firstLacking: first, provesAt, wereDifferent: areDifferent });
   };
 
-  // What was listed before, and is none of all that are PROVISIONING now, has left PROVISIONING.
-  if (lastSeen && !listing.complete && isCutOff(listing)) return open("cutOff");
+  // What was listed before, and is none of all that are PROVISIONING now, has left PROVISIONING. The pages of a cursor may show it next.
+  const isPassing = listing.complete || listing.cursorProblem?.isLasting === false;
+  if (lastSeen && !isPassing && isCutOff(listing)) return open("cutOff");
   if (listing.begunAt < listedBy) return open("early");
   if (!listing.complete) {
     if (!isCutOff(listing)) return open("incomplete", { firstCutOff });

@@ -1,6 +1,6 @@
-/** The public address of an ACTIVE instance. A service may list the status some seconds before the address, or give it none. */
+/** What an accepted instance still lacks. A service may list the status some seconds before the address, or give it none. */
 import { pageAt } from "../advice";
-import { isListedWithoutAddress } from "../evidence/poller";
+import type { ListItem } from "../api/contract";
 import type { Report } from "../errors";
 import type { Session } from "../session/session";
 import type { Instance } from "./instance";
@@ -16,27 +16,54 @@ export const noAddressFinding: Report = {
   ],
 };
 
-/** Whether the instance is ACTIVE, and no listing has shown its public address. */
-export function lacksAddress({ status, ipv4 }: Instance): boolean {
-  return status === "ACTIVE" && ipv4 === undefined;
+/** How many poll intervals an address is awaited where no other instance has one. */
+const fewIntervals = 5;
+
+/** What a listed instance lacks until it is ready. */
+export interface Missing {
+  /** How it is listed: "OFFLINE". */
+  readonly is: string;
+  /** How long it must have been listed with this status, in milliseconds, until that counts. */
+  readonly countsAfterMs: number;
 }
 
-/**
- * Whether the instance lacks its address, and may still get it. If the one that it replaces has none, it may not if another
- * finished instance has been listed without one from the session's first listing on: then that is usual here.
- */
-export function isAddressDue(
-  { listings, engine, state }: Pick<Session, "listings" | "engine" | "state">,
+/** The part of a session that says what addresses are usual. */
+type AddressFacts = Pick<Session, "engine" | "listings" | "poller" | "settings" | "state">;
+
+/** Returns what an instance that is listed with this status lacks. Only one that is ACTIVE with an address lacks nothing. */
+export function missingOf(
+  session: AddressFacts,
+  status: string,
   instance: Instance,
+): Missing | undefined {
+  const { settlingMs, pollIntervalMs } = session.settings;
+  if (status === "PROVISIONING") return { is: status, countsAfterMs: Infinity };
+  if (status !== "ACTIVE") return { is: status, countsAfterMs: settlingMs };
+  if (instance.ipv4 !== undefined) return undefined;
+  const fewMs = Math.min(settlingMs, fewIntervals * pollIntervalMs);
+  const countsAfterMs = isAddressUnusual(session, instance) ? fewMs : settlingMs;
+  return { is: "ACTIVE without an address", countsAfterMs };
+}
+
+const isBare = (item: ListItem | undefined) =>
+  item?.status === "ACTIVE" && item.ipv4_public === undefined;
+
+/**
+ * Whether there are other finished instances that are ACTIVE, and neither they nor the one that this one replaces have an address.
+ * One that this session has waited for is finished once it has been listed so for the settling time, and any other one if it has been
+ * listed so since the session's first listing.
+ */
+function isAddressUnusual(
+  { engine, listings: { first, latest }, poller, settings, state }: AddressFacts,
+  { id, urn }: Instance,
 ): boolean {
-  if (!lacksAddress(instance)) return false;
-  if (engine.resource(instance.urn).instance?.ipv4 !== undefined) return true;
-  const { first, latest } = listings;
-  const isUsual = [...(first?.items.values() ?? [])].some(
-    (item) =>
-      isListedWithoutAddress(item) &&
-      isListedWithoutAddress(latest?.items.get(item.id)) &&
-      !state.unfinished.has(item.id),
+  if (!latest?.complete || engine.resource(urn).instance?.ipv4 !== undefined) return false;
+  const others = [...latest.items.values()].filter(
+    (item) => item.id !== id && item.status === "ACTIVE",
   );
-  return !isUsual;
+  const isFinished = (item: ListItem) =>
+    state.unfinished.has(item.id)
+      ? poller.listedMs(item.id) >= settings.settlingMs
+      : isBare(first?.items.get(item.id));
+  return others.every(isBare) && others.some(isFinished);
 }

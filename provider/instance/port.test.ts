@@ -62,6 +62,22 @@ async function finished(world: Scene, inputs = withPort): Promise<State> {
   return { inputs, outputs };
 }
 
+test("if the service has no cursor, and no listing can show the instance, its port at the private address ends the create", async () => {
+  const world = scene({ cursorParameter: "none" });
+  world.dialer.outcome = () => (world.clock.now() < 200_000 ? "ECONNREFUSED" : "answer");
+  world.service.posts.push((body, _signals, service) => {
+    const accepted = service.accept(body);
+    service.instances.delete("i-1");
+    for (let n = 0; n < 150; n++) service.has(`x-${n}`);
+    return accepted;
+  });
+  const { outputs } = await create(world);
+  expect(outputs).toMatchObject({ ipv4: "", privateIpv4: "10.0.0.5" });
+  expect("__unfinished" in outputs).toBe(false);
+  expect(new Set(world.dialer.tries)).toEqual(new Set(["10.0.0.5:22"]));
+  expect(world.clock.now()).toBeGreaterThan(200_000);
+});
+
 test("a create ends once the port answers at the public address, and the service does not get the input", async () => {
   const world = answersAt(4500);
   const { outputs } = await create(world);
@@ -229,7 +245,18 @@ test.each<[string, (world: Scene) => void, string]>([
   await world.clock.sleep(100_000);
   change(world);
   expect((await ended).message).toContain(says);
-  expect(world.clock.now()).toBeLessThan(150_000);
+  expect(world.clock.now()).toBeLessThan(180_000);
+});
+
+test("a port that answers does not end the wait while the instance is OFFLINE, and an address of the machine itself is not tried", async () => {
+  const world = answersAt(20_000);
+  const ended = create(world);
+  await world.clock.sleep(15_000);
+  world.service.set("i-1", { status: "OFFLINE" });
+  await world.clock.sleep(30_000);
+  world.service.set("i-1", { status: "ACTIVE" });
+  expect((await ended).outputs).toMatchObject({ status: "ACTIVE" });
+  expect(world.clock.now()).toBeGreaterThan(45_000);
 });
 
 test("an instance that ends OFFLINE is unfinished if a port is awaited, and ready once it was started and the port answers", async () => {
@@ -238,7 +265,7 @@ test("an instance that ends OFFLINE is unfinished if a port is awaited, and read
   expect(message).toContain("Start it at the service, then run `pulumi up`");
   expect(world.dialer.tries).toEqual([]);
   expect(world.messages.warnings).toEqual([]);
-  expect((await unfinishedOf(refresh(world.nextRun(), state))).message).toContain("is OFFLINE");
+  expect((await unfinishedOf(refresh(world.nextRun(), state))).message).toContain("was OFFLINE");
   world.service.set("i-1", { status: "ACTIVE" });
   expect(await update(world.nextRun(), state)).toMatchObject({ status: "ACTIVE" });
   expect(world.dialer.tries).toEqual(["203.0.113.9:22"]);

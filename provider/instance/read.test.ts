@@ -86,7 +86,9 @@ test("a refresh notes a new status or address as drift, but not the end of a wai
   await world.clock.sleep(3000);
   await refresh(world, seen);
   expect(web.drift).toEqual(["status", "ipv4"]);
-  await refresh(world, unfinished(stateOf(world, "PROVISIONING")));
+  // One listing as OFFLINE does not finish it.
+  const left = await errorOf(refresh(world, unfinished(stateOf(world, "PROVISIONING"))));
+  expect(left.message).toContain("it was OFFLINE. `pulumi up` waits for it");
   expect(web.drift).toEqual([]);
 });
 

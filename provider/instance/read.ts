@@ -5,6 +5,7 @@
 import { afterChange, settingName } from "../advice";
 import type { ListItem } from "../api/contract";
 import { NotFound, OperationFailed } from "../errors";
+import { statusOf } from "../evidence/poller";
 import { whyOpen } from "../evidence/why";
 import { isNamed } from "../evidence/witness";
 import type { Origin } from "../origin";
@@ -13,7 +14,7 @@ import { isExistsQuestion } from "../pulumi/urn";
 import type { ReadRequest, ReadResponse } from "../pulumi/calls";
 import type { ReadOccasion } from "../engineRun";
 import type { Session } from "../session/session";
-import { isAddressDue } from "./address";
+import { missingOf } from "./address";
 import { listedBy, lookFor } from "./existence";
 import { Instance, listedOutputs } from "./instance";
 import { checkStatus, unfinishedInstance } from "./ready";
@@ -110,20 +111,22 @@ function refresh(session: Session, before: Instance, item: ListItem, origin: Ori
   const changed = listedOutputs.filter((name) => shownBy(before, name) !== shownBy(after, name));
   // That an unfinished instance has become ready is no drift.
   session.engine.resource(before.urn).drift = before.isUnfinished ? [] : changed;
-  checkStatus(session.notices, after, before);
-  const missing = before.isUnfinished ? missingOf(session, after) : undefined;
-  if (missing === undefined) return after;
+  const lacks = before.isUnfinished ? lackOf(session, after, item) : undefined;
+  if (lacks === undefined) {
+    checkStatus(session.notices, after, before);
+    return after;
+  }
   // An `up` shows this, too, and then waits.
   const own = `instance ${after.id} was not ready when this run began`;
-  throw unfinishedInstance(after, own, `: ${missing}. \`pulumi up\` waits for it`);
+  throw unfinishedInstance(after, own, `: ${lacks}. \`pulumi up\` waits for it`);
 }
 
-/** Says what an instance that has left PROVISIONING still lacks before it is ready. */
-function missingOf(session: Session, instance: Instance): string | undefined {
+/** Says what an instance that was not ready lacks as it is listed now. What a wait believes only in time is not believed here. */
+function lackOf(session: Session, instance: Instance, item: ListItem): string | undefined {
+  const missing = missingOf(session, statusOf(item), instance);
+  if (missing) return `it was ${missing.is}`;
   const { waitForPort: port } = instance;
-  if (port !== undefined) return `its port ${port} had not answered`;
-  if (session.isAddressMissed || !isAddressDue(session, instance)) return undefined;
-  return "its public address was not listed";
+  return port === undefined ? undefined : `its port ${port} had not answered`;
 }
 
 /**

@@ -6,7 +6,7 @@ import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
 import { Instance } from "./instance";
 import { waitUntilReady } from "./ready";
 
-async function wait(world: Scene, seconds = 900) {
+function wait(world: Scene, seconds = 900) {
   const { session, service } = world;
   const accepted = service.accept({ name: "web", flavor_id: "", image_id: "", vpc_id: "" });
   const inputs = inputsOf();
@@ -14,7 +14,13 @@ async function wait(world: Scene, seconds = 900) {
   const urn = urnOf("web");
   const acceptedAt = session.ctx.clock.date().toISOString();
   const instance = Instance.accepted({ urn, inputs }, accepted, origin, acceptedAt);
-  const operation = session.operations.of({ urn, timeoutSeconds: seconds }, "create");
+  return waitFor(world, instance, seconds);
+}
+
+/** Waits for an instance, perhaps again, as in a call that an error hook repeats. */
+async function waitFor({ session }: Scene, instance: Instance, seconds = 900) {
+  const origin = session.connection.origin();
+  const operation = session.operations.of({ urn: instance.urn, timeoutSeconds: seconds }, "create");
   const { outputs } = await waitUntilReady(session, { instance, origin, after: 0 }, operation);
   return outputs;
 }
@@ -53,19 +59,84 @@ test("an ACTIVE instance is ready, with the address that the list shows", async 
   expect(world.messages.warnings).toEqual([]);
 });
 
-test("an OFFLINE instance is ready, with a warning", async () => {
+test("an instance that is OFFLINE for the settling time is ready, with a warning", async () => {
   const world = scene();
   becomes(world, "OFFLINE");
   expect(await wait(world)).toMatchObject({ status: "OFFLINE" });
+  expect(world.clock.now()).toBeGreaterThanOrEqual(60_000);
   expect(world.messages.warnings).toEqual([expect.stringContaining("is OFFLINE")]);
 });
 
-test("an instance with an undocumented status is unfinished, and the status is named", async () => {
+test.each(["OFFLINE", "BOOTING"])(
+  "an instance that is %s on its way is awaited",
+  async (status) => {
+    const world = scene();
+    becomes(world, status);
+    const ended = wait(world);
+    await world.clock.sleep(40_000);
+    becomes(world, "ACTIVE");
+    expect(await ended).toMatchObject({ status: "ACTIVE", ipv4: "203.0.113.9" });
+    expect(world.clock.now()).toBeLessThan(51_000);
+    expect(world.messages.warnings).toEqual([]);
+  },
+);
+
+test("statuses that take turns count for nothing", async () => {
+  const world = scene();
+  world.service.page = () => {
+    const isEven = Math.floor(world.clock.now() / 20_000) % 2 === 0;
+    world.service.set("i-1", { status: isEven ? "OFFLINE" : "PROVISIONING" });
+    return undefined;
+  };
+  expect((await unfinishedOf(wait(world, 310))).message).toContain("was still PROVISIONING when");
+});
+
+test("an instance that keeps an undocumented status is unfinished, and the status is named", async () => {
   const world = scene();
   becomes(world, "REBOOTING");
   const error = await unfinishedOf(wait(world));
+  expect(world.clock.now()).toBeLessThan(75_000);
   expect(error.message).toContain('has the status "REBOOTING"');
   expect(error.state.outputs["status"]).toBe("REBOOTING");
+});
+
+test("a call that an error hook repeats does not wait again for a status that has counted", async () => {
+  const world = scene();
+  becomes(world, "ERROR");
+  const { id, state } = await unfinishedOf(wait(world));
+  const endedAt = world.clock.now();
+  const again = new Instance({ urn: urnOf("web"), id, ...state });
+  for (let n = 0; n < 5; n++) await unfinishedOf(waitFor(world, again));
+  expect(world.clock.now() - endedAt).toBeLessThan(5000);
+});
+
+test.each([
+  ["OFFLINE", "is OFFLINE"],
+  ["ACTIVE", "lists no public address"],
+])("at the end of the operation's time, %s counts", async (status, says) => {
+  const world = scene();
+  const ended = wait(world, 20);
+  world.service.set("i-1", { status, ipv4_public: undefined });
+  expect(await ended).toMatchObject({ status, ipv4: "" });
+  expect(world.clock.now()).toBeLessThan(21_000);
+  expect(world.messages.warnings).toEqual([expect.stringContaining(says)]);
+});
+
+test("at the end of the operation's time, a status that the document does not have leaves the instance unfinished, and is named", async () => {
+  const world = scene();
+  becomes(world, "BOOTING");
+  expect((await unfinishedOf(wait(world, 20))).message).toContain('has the status "BOOTING"');
+});
+
+test("an instance that is listed no more, with all others of the run, is gone only after the settling time, so that a hook makes no second one", async () => {
+  const world = scene();
+  const ended = wait(world);
+  await world.clock.sleep(100_000);
+  world.service.instances.delete("i-1");
+  world.service.has("i-foreign");
+  await world.clock.sleep(50_000);
+  world.service.has("i-1");
+  expect(await ended).toMatchObject({ status: "ACTIVE" });
 });
 
 test("a time-out keeps the instance, and says after how long it was still PROVISIONING", async () => {
@@ -131,8 +202,20 @@ test("an instance that disappears is unfinished, so that the next `pulumi up` se
   expect((await unfinishedOf(wait(world))).message).toContain("missing from two complete listings");
 });
 
-test("an instance beyond the pages that the service shows counts as ready, with a warning and without an address", async () => {
+test("an instance beyond the pages that the service shows is unfinished as soon as that is plain, and the ways are named", async () => {
   const world = scene();
+  const ended = unfinishedOf(wait(world));
+  for (let n = 0; n < 300; n++)
+    world.service.has(`x-${n}`, { status: n < 150 ? "ACTIVE" : "OFFLINE" });
+  world.service.instances.delete("i-1");
+  const { message } = await ended;
+  expect(message).toContain("are cut off before they show it.");
+  expect(message).toContain("`pulumi up -c compute:cursorParameter=none`");
+  expect(world.clock.now()).toBeLessThan(80_000);
+});
+
+test("if the service has no cursor, an instance beyond its pages counts as ready, with a warning and without an address", async () => {
+  const world = scene({ cursorParameter: "none" });
   const ended = wait(world);
   for (let n = 0; n < 300; n++)
     world.service.has(`x-${n}`, { status: n < 150 ? "ACTIVE" : "OFFLINE" });
@@ -147,7 +230,7 @@ test("an instance beyond the pages that the service shows counts as ready, with 
 });
 
 test("an instance that was listed before it became unlisted keeps what the list showed", async () => {
-  const world = scene();
+  const world = scene({ cursorParameter: "none" });
   // The first listing has no fault.
   world.service.listFaults.push(undefined, () => {
     for (let n = 0; n < 300; n++) {
@@ -159,7 +242,7 @@ test("an instance that was listed before it became unlisted keeps what the list 
   world.service.set("i-1", { ipv4_public: "203.0.113.9" });
   expect(await ended).toMatchObject({ status: "PROVISIONING", ipv4: "203.0.113.9" });
   expect(world.messages.warnings).toEqual([
-    expect.stringContaining("its present status is not known"),
+    expect.stringContaining("its status and its address are not known"),
   ]);
 });
 

@@ -1,20 +1,21 @@
 /**
- * Waits until an accepted instance is ready: OFFLINE, or ACTIVE with the address that others use, and with `waitForPort` with a
- * port that answers. Whatever ends the wait, the id and the state of the instance reach the engine, so that no created
+ * Waits until an accepted instance is ready: ACTIVE, with the address that others use, and with `waitForPort` with a port that
+ * answers. Whatever ends the wait, the id and the state of the instance reach the engine, so that no created
  * instance is lost (G1).
  */
-import { Canceled, deadline, notNeeded, pauseLines, TimedOut } from "../abort";
-import { importAs, pageAt, requestReport, stateDeleteCommand } from "../advice";
+import { Canceled, notNeeded, pauseLines, TimedOut } from "../abort";
+import { importAs, pageAt, requestReport, stateDeleteCommand, wayToCursor } from "../advice";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import type { Unfinished } from "../engineRun";
 import { InstanceUnfinished, OperationFailed, type Report } from "../errors";
-import { hasLeftProvisioning, type LookOptions, type WaitResult } from "../evidence/poller";
+import { noCursor } from "../evidence/collect";
+import { statusOf, type Next, type WaitEnd } from "../evidence/poller";
 import type { Notices } from "../session/notices";
 import { waits, type Operation } from "../session/operations";
 import type { Session } from "../session/session";
-import { isAddressDue, lacksAddress, noAddressFinding } from "./address";
-import { listedBy } from "./existence";
+import { missingOf, noAddressFinding, type Missing } from "./address";
+import { questionOf } from "./existence";
 import { Instance } from "./instance";
 import {
   addressOf,
@@ -24,6 +25,7 @@ import {
   waitUntilAnswered,
   type AwaitedPort,
 } from "./port";
+import { refusalReport } from "./refusals";
 
 /** What a wait begins with. */
 export interface ReadyWait extends Unfinished {
@@ -31,22 +33,19 @@ export interface ReadyWait extends Unfinished {
   listed?: ListItem | undefined;
 }
 
-/** What an instance does from the 202 on, until a listing shows otherwise. */
-const accepted = "PROVISIONING";
-
 /** What a wait has seen so far. */
 interface Progress {
   /** The status in the last listing that showed the instance. */
-  status: string | undefined;
-  /** The port that is awaited, once the instance has left PROVISIONING. */
+  status?: string;
+  /** What that listing lacks, unless it counts already. */
+  missing?: Missing | undefined;
+  /** The port, from the first try until it has answered. */
   port?: AwaitedPort | undefined;
-  /** Whether the public address is awaited, once the instance is ACTIVE. */
-  isAddressAwaited?: boolean;
 }
 
 /**
- * Waits until the instance has left PROVISIONING, and then for its public address and, if the program names one, until its port
- * answers. Returns the instance as it is then.
+ * Waits until a listing shows the instance as ACTIVE with an address and, if the program names one, until its port answers. What
+ * else follows PROVISIONING counts once it has been listed so for the settling time. Returns the instance as it is then.
  *
  * @throws InstanceUnfinished for every failure.
  */
@@ -63,164 +62,150 @@ class WaitUntilReady {
   readonly #session: Session;
   readonly #wait: ReadyWait;
   readonly #operation: Operation;
-  readonly #progress: Progress;
+  readonly #progress: Progress = {};
   #instance: Instance;
+  /** The instance as last listed. */
+  #item: ListItem | undefined;
+  #port: Promise<void> | undefined;
+  /** Ends the looks and the tries: with `notNeeded` once nothing is missing, or with the error of a try. */
+  readonly #end = new AbortController();
+  readonly #until: AbortSignal;
 
   constructor(session: Session, wait: ReadyWait, operation: Operation) {
     this.#session = session;
     this.#wait = wait;
     this.#operation = operation;
-    this.#progress = { status: wait.listed?.status };
     this.#instance = wait.instance;
+    this.#until = AbortSignal.any([operation.signal, this.#end.signal]);
   }
 
   /** @throws InstanceUnfinished for every failure */
   async run(): Promise<Instance> {
-    const session = this.#session;
-    session.state.unfinished.add(this.#instance.id);
-    this.#show();
+    this.#session.state.unfinished.add(this.#instance.id);
+    this.#note({});
     try {
-      const item = this.#take(await this.#waitWhileProvisioning());
-      const isDue = item !== undefined && isAddressDue(session, this.#instance);
-      await Promise.all([this.#waitForPort(item), isDue && this.#waitForAddress(item)]);
-      if (isDue) this.#noteAddress();
+      const end = await this.#follow();
+      if (end === "gone") throw goneInstance(this.#instance);
+      if (end === "cutOff") {
+        this.#takeCutOff();
+        await (this.#port ?? this.#tryPort());
+      } else this.#takeAsListed();
       return this.#instance;
     } catch (error) {
-      throw unfinishedError(session, error, this.#instance, this.#progress);
+      throw unfinishedError(this.#session, error, this.#instance, this.#progress);
+    } finally {
+      this.#end.abort(notNeeded);
     }
   }
 
-  /**
-   * Takes the end of a wait for the listings, and returns the instance as the last listing that showed it.
-   *
-   * @throws InstanceUnfinished if the instance is gone, if this provider does not know its status (the service's document does
-   *   not list all statuses), or if the instance is OFFLINE and its port is awaited.
-   */
-  #take(result: WaitResult): ListItem | undefined {
-    if (result.kind === "deleted") throw goneInstance(this.#instance);
-    const item = result.kind === "left" ? result.item : result.lastSeen;
-    if (item) this.#instance = this.#instance.seenAs(item, this.#wait.origin);
-    if (result.kind === "left")
-      checkStatus(this.#session.notices, this.#instance, this.#wait.instance.unfinished());
-    else this.#warnOfCutOff();
-    return item;
+  /** Follows the listings until nothing is missing, or nothing that may still come. */
+  async #follow(): Promise<WaitEnd> {
+    const { poller, ours } = this.#session;
+    using looking = this.#operation.waiting(waits.listing);
+    try {
+      return await poller.wait({
+        question: questionOf(this.#session, this.#instance, this.#operation),
+        after: this.#wait.after,
+        listed: this.#wait.listed,
+        signal: this.#until,
+        known: () => ({ ours }),
+        onLook: (problem) => {
+          this.#operation.noteLook(problem);
+          this.#note({});
+        },
+        onListed: (item, forMs) => {
+          const next = this.#take(item, forMs);
+          if (next === "watch") looking[Symbol.dispose]();
+          return next;
+        },
+      });
+    } catch (error) {
+      if (error === notNeeded) return "over";
+      const { status, missing, port } = this.#progress;
+      const isPortMissing = status === "ACTIVE" && port !== undefined;
+      // At the end of the operation's time, what is listed counts.
+      const mayCount = missing !== undefined && missing.countsAfterMs < Infinity && !isPortMissing;
+      if (error instanceof TimedOut && mayCount) return "over";
+      throw error;
+    }
   }
 
-  /** Counts an instance as finished that has left PROVISIONING, but whose list is cut off before it. */
-  #warnOfCutOff(): void {
+  /** Takes what a listing shows, and says what comes next. `forMs`: for how long it has shown this status. */
+  #take(item: ListItem, forMs: number): Next {
+    this.#item = item;
+    const status = statusOf(item);
+    if (status !== "PROVISIONING") this.#instance = this.#instance.seenAs(item, this.#wait.origin);
+    const lacks = missingOf(this.#session, status, this.#instance);
+    const missing = lacks && forMs < lacks.countsAfterMs ? lacks : undefined;
+    this.#note({ status, missing });
+    if (status === "ACTIVE" && !this.#port) {
+      this.#port = this.#tryPort();
+      this.#port.catch((error: unknown) => this.#end.abort(error));
+    }
+    if (missing) return "look";
+    return status === "ACTIVE" && this.#progress.port ? "watch" : "end";
+  }
+
+  /** Takes the instance as it is listed, and warns of what it lacks. @throws InstanceUnfinished as `checkStatus` */
+  #takeAsListed(): void {
+    const { notices } = this.#session;
+    checkStatus(notices, this.#instance, this.#wait.instance.unfinished());
+    const { status, ipv4, urn } = this.#instance;
+    if (status === "ACTIVE" && ipv4 === undefined) notices.warnOfFinding(noAddressFinding, urn);
+  }
+
+  /**
+   * Takes an instance that has left PROVISIONING, but that no listing can show.
+   *
+   * @throws InstanceUnfinished unless the service has no cursor
+   */
+  #takeCutOff(): void {
+    const { notices, settings, places } = this.#session;
     const { id, urn } = this.#instance;
-    this.#instance = this.#instance.finished();
-    this.#session.notices.warnOnce(
+    const own = `instance ${id} has left PROVISIONING, but the service's listings are cut off before they show it`;
+    if (settings.cursorParameter !== noCursor) {
+      const { shared } = refusalReport({
+        what: own,
+        ways: [
+          `with the name of the service's cursor: ${wayToCursor("NAME", places)}`,
+          `without a cursor (ipv4 is then empty): ${wayToCursor(noCursor, places)}`,
+        ],
+        page: "scaling.md#a-thousand-instances-without-a-cursor",
+      });
+      throw unfinishedInstance(this.#instance, own, shared);
+    }
+    this.#instance = this.#item
+      ? this.#instance.seenAs(this.#item, this.#wait.origin)
+      : this.#instance.finished();
+    notices.warnOnce(
       "notListed",
-      `instance ${id} has left PROVISIONING, but the service's listings are cut off before they show it, so its present status is not known. Set compute:cursorParameter if the service has a cursor, then run \`pulumi refresh --run-program\``,
+      `${own}, so its status and its address are not known. \`pulumi refresh\` records them once it is listed`,
       urn,
     );
   }
 
-  /** Takes what the wait has seen, and shows it. */
+  /** Takes what the wait has seen, and shows in the Info column what is awaited. */
   #note(seen: Partial<Progress>): void {
     Object.assign(this.#progress, seen);
-    this.#show();
-  }
-
-  /** Shows in the Info column what is awaited. */
-  #show(): void {
-    const { port, isAddressAwaited, status = accepted } = this.#progress;
-    const awaited = isAddressAwaited ? `${status}, awaiting its address` : status;
-    const what = port ? portStatus(port) : awaited;
+    const { port, missing, status = "PROVISIONING" } = this.#progress;
+    const what = missing?.is ?? (port ? portStatus(port) : status);
     this.#operation.show({ what, id: this.#instance.id });
   }
 
-  /** Takes what a listing shows of the instance, or why there is no listing. */
-  #noteLook(item: ListItem | undefined, problem: RequestError | undefined): void {
-    this.#operation.noteLook(problem);
-    this.#note(item ? { status: item.status ?? accepted } : {});
-  }
-
-  async #waitWhileProvisioning(): Promise<WaitResult> {
-    const { listed, after, instance } = this.#wait;
-    if (listed && hasLeftProvisioning(listed)) return { kind: "left", item: listed };
-    using _wait = this.#operation.waiting(waits.listing);
-    return await this.#session.poller.waitWhileProvisioning(instance.id, {
-      after,
-      // Until then, a listing may lack the instance although it exists (compute:settlingSeconds).
-      listedBy: listedBy(this.#session, instance),
-      signal: this.#operation.signal,
-      onLook: (listing, problem) => this.#noteLook(listing?.items.get(instance.id), problem),
-    });
-  }
-
-  /**
-   * Waits until a listing has the public address, for at most the settling time. Since the instance is ACTIVE, only a cancel, or
-   * the proof that it is gone, makes this wait fail.
-   */
-  async #waitForAddress(item: ListItem): Promise<void> {
-    const session = this.#session;
-    if (session.isAddressMissed) return;
-    this.#note({ isAddressAwaited: true });
-    const { signal } = this.#operation;
-    using end = deadline(session.ctx.clock, session.settings.settlingMs / 1000, signal);
-    try {
-      const result = await session.poller.waitForAddress(item, this.#looksUntil(end.signal));
-      if (result.kind === "deleted") throw goneInstance(this.#instance);
-    } catch (error) {
-      const isTimeOut = error instanceof TimedOut;
-      if (!(isTimeOut || error instanceof RequestError || error instanceof OperationFailed))
-        throw error;
-      session.isAddressMissed ||= isTimeOut && !signal.aborted;
-    }
-  }
-
-  /** Warns of an address that did not come, or of the status that the instance has instead of ACTIVE. */
-  #noteAddress(): void {
-    const { notices } = this.#session;
-    checkStatus(notices, this.#instance);
-    if (lacksAddress(this.#instance)) notices.warnOfFinding(noAddressFinding, this.#instance.urn);
-  }
-
-  /**
-   * Waits until the port answers, if the program names one. Meanwhile the instance follows the listings, and the wait ends at a
-   * status other than ACTIVE and PROVISIONING.
-   */
-  async #waitForPort(item: ListItem | undefined): Promise<void> {
+  /** Tries the port until it answers, if the program names one. That ends the looks if nothing else is missing. */
+  async #tryPort(): Promise<void> {
     const number = this.#instance.waitForPort;
     if (number === undefined) return;
-    this.#note({ status: this.#instance.status, port: { number } });
-    const end = new AbortController();
-    const until = AbortSignal.any([this.#operation.signal, end.signal]);
-    try {
-      const answered = waitUntilAnswered(
-        this.#session.ctx,
-        number,
-        () => addressOf(this.#instance),
-        until,
-        (failed) => this.#note({ port: { number, failed } }),
-      );
-      const watched = async () => {
-        const { poller } = this.#session;
-        // An instance that no listing has shown can't be watched: the listings are cut off before it.
-        if (item) this.#take(await poller.waitWhileActive(item, this.#looksUntil(until)));
-        await answered;
-      };
-      await Promise.race([answered, watched()]);
-      this.#note({ port: undefined });
-    } finally {
-      end.abort(notNeeded);
-    }
-  }
-
-  /** Returns what the looks at an ACTIVE instance need. The instance follows the listings. */
-  #looksUntil(signal: AbortSignal): LookOptions {
-    return {
-      listedBy: listedBy(this.#session, this.#instance),
-      signal,
-      onLook: (listing, problem) => {
-        const latest = listing?.items.get(this.#instance.id);
-        if (latest && hasLeftProvisioning(latest))
-          this.#instance = this.#instance.seenAs(latest, this.#wait.origin);
-        this.#noteLook(latest, problem);
-      },
-    };
+    this.#note({ port: { number } });
+    await waitUntilAnswered(
+      this.#session.ctx,
+      number,
+      () => addressOf(this.#instance),
+      this.#until,
+      (failed) => this.#note({ port: { number, failed } }),
+    );
+    this.#note({ port: undefined });
+    if (!this.#progress.missing) this.#end.abort(notNeeded);
   }
 }
 
@@ -312,7 +297,8 @@ export function keepOrThrow(
 
 /** Says what ended the wait. */
 function endOfWait(error: unknown, instance: Instance, progress?: Progress): Report {
-  const { status, port } = progress ?? {};
+  const { status } = progress ?? {};
+  const port = status === "ACTIVE" ? progress?.port : undefined;
   const what = port ? describePort(port, instance) : `instance ${instance.id}`;
   const ended = `the wait for ${what} ended`;
   if (error instanceof Canceled) return { own: `the wait for ${what} was canceled`, shared: ["."] };
@@ -335,13 +321,13 @@ function endOfWait(error: unknown, instance: Instance, progress?: Progress): Rep
   return { own, shared: [` when ${over}${lastLook}.`], requests };
 }
 
-/** Returns the error that makes the engine keep the instance as unfinished. `own`: as in `Report`. `next`: its shared part. */
+/** Returns the error that makes the engine keep the instance as unfinished. `own`, `shared`: as in `Report`. */
 export function unfinishedInstance(
   instance: Instance,
   own: string,
-  next: string,
+  shared: string | readonly string[],
   isGone = false,
 ): InstanceUnfinished {
   const { id, inputs, outputs } = instance.unfinished();
-  return new InstanceUnfinished(id, { inputs, outputs }, { own, shared: [next] }, isGone);
+  return new InstanceUnfinished(id, { inputs, outputs }, { own, shared: [shared].flat() }, isGone);
 }

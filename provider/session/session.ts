@@ -70,8 +70,6 @@ export class Session {
   };
   /** Why a brief look has failed (`briefly`). Later brief looks are left out. */
   failedLook: Error | undefined;
-  /** Whether the address of an instance did not come within the settling time. Later ones are then not awaited. */
-  isAddressMissed = false;
   /** The parameter by which listings page. Undefined if there is none, or once it has proved useless. */
   #cursorParameter: string | undefined;
   /** Whether it may be tried if a service pages by the usual parameter, which no setting names. */

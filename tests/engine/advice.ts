@@ -593,11 +593,22 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/ready.ts",
-    text: "listings are cut off before they show it",
+    text: "so its status and its address are not known",
     ways: {
-      "compute:cursorParameter, pulumi refresh": engine(
+      "pulumi refresh": engine(
         "adviceReady",
-        "if the listings are cut off before a new instance",
+        "if the listings are cut off before a new instance and there is no cursor",
+      ),
+    },
+  },
+  {
+    file: "provider/advice.ts",
+    text: "pulumi up -c compute:cursorParameter=${name}",
+    ways: {
+      "its name": engine("adviceReady", "if the listings are cut off before a new instance"),
+      none: engine(
+        "adviceReady",
+        "if the listings are cut off before a new instance and there is no cursor",
       ),
     },
   },

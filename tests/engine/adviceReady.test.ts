@@ -31,22 +31,41 @@ test("an instance that is removed at the service during the wait is created anew
   expect((await stack.instance()).outputs?.["status"]).toBe("ACTIVE");
 });
 
-test("if the listings are cut off before a new instance, the cursor parameter and the printed refresh show its status", async () => {
-  await using fixture = await Fixture.create({ service: { cursorParameter: "after" } });
+test("if the listings are cut off before a new instance, the cursor parameter and the printed up finish it", async () => {
+  await using fixture = await Fixture.create({
+    service: { cursorParameter: "after" },
+    config: { settlingSeconds: "2" },
+  });
   const { stack, control } = fixture;
   for (let n = 0; n < 101; n++) control.insert({ name: `other-${n}` });
-  const output = await stack.up();
-  expect(output).toContain("Set compute:cursorParameter if the service has a cursor");
+  const output = await stack.fail("up");
   const { id = "" } = await stack.instance();
 
-  await stack.configure({ cursorParameter: "after" });
-  await typePrinted(fixture, output, "pulumi refresh --run-program");
+  await typePrinted(fixture, output, "cursorParameter=NAME", { NAME: "after" });
 
   await expectAgreement(fixture, [id]);
   expect(await stack.instance()).toMatchObject({
     id,
     outputs: { status: "ACTIVE", ipv4: expect.stringMatching(/\d/) },
   });
+  expect(fixture.posts()).toBe(1);
+});
+
+test("if the listings are cut off before a new instance and there is no cursor, the printed refresh shows its status once it is listed", async () => {
+  await using fixture = await Fixture.create({ config: { settlingSeconds: "2" } });
+  const { stack, control } = fixture;
+  const others = Array.from({ length: 101 }, (_, n) => control.insert({ name: `other-${n}` }).id);
+  const failed = await stack.fail("up");
+  const { id = "" } = await stack.instance();
+
+  const output = await typePrinted(fixture, failed, "cursorParameter=none");
+  expect(output).toContain("`pulumi refresh` records them once it is listed");
+  expect((await stack.instance()).outputs?.["ipv4"]).toBe("");
+  for (const other of others.slice(0, 50)) control.remove(other);
+  await stack.refresh();
+
+  await expectAgreement(fixture, [id]);
+  expect((await stack.instance()).outputs?.["ipv4"]).toMatch(/\d/);
   expect(fixture.posts()).toBe(1);
 });
 

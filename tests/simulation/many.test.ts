@@ -83,8 +83,15 @@ test("300 creates send one account request and one listing before their POSTs, a
   expect(simulation.pages).toEqual(["first", "next", "next"]);
   expect(simulation.service.control.counts()["GET /v2/account"]).toBe(1);
   simulation.service.control.forgetRequests();
-  // Without the cursor: one page of each status. The 200 instances that no page shows stay in the state.
-  await simulation.run((engine) => engine.refresh(), unlimited);
+  // The usual cursor needs no setting, and one page more that proves it.
+  expectNoProblem(await simulation.run((engine) => engine.refresh(), unlimited));
+  expect(simulation.pages).toEqual(["first", "next", "next", "next"]);
+  simulation.service.control.forgetRequests();
+  // Without a cursor: one page of each status. The 200 instances that no page shows stay in the state.
+  await simulation.run((engine) => engine.refresh(), {
+    ...unlimited,
+    cursorParameter: "none",
+  });
   expect(simulation.pages).toEqual(["first", "PROVISIONING", "ACTIVE", "OFFLINE"]);
   expect(simulation.stack.ids).toHaveLength(300);
 });
@@ -128,14 +135,17 @@ test("without refreshBeforeUpdate, an up without changes sends no request", asyn
   expect(simulation.service.control.counts()).toEqual({});
 });
 
-test("without a cursor, 300 instances are created with a right address or none, and one warning per run", async () => {
+test("without a cursor, and if the settings say so, 300 instances are created with a right address or none, and one warning per run", async () => {
   using simulation = new Simulation({ ...unlimited, provisioningSeconds: 0.5 });
-  const run = simulation.begin(unlimited);
+  const noCursor = { ...unlimited, cursorParameter: "none" };
+  const run = simulation.begin(noCursor);
   const up = run.engine.up(program(300));
   await simulation.timeline.untilEnd(up);
   expect(run.engine.failed).toEqual([]);
   expect(run.warnings).toEqual([
-    expect.stringMatching(/are cut off before they show it, so its present status is not known/),
+    expect.stringMatching(
+      /are cut off before they show it, so its status and its address are not known/,
+    ),
   ]);
   expectAllHeld(simulation);
   expect(simulation.posts).toBe(300);
@@ -148,7 +158,7 @@ test("without a cursor, 300 instances are created with a right address or none, 
 
   const { ids } = simulation.stack;
   simulation.service.control.forgetRequests();
-  const { engine, warnings } = await simulation.run((engine) => engine.refresh(), unlimited);
+  const { engine, warnings } = await simulation.run((engine) => engine.refresh(), noCursor);
   expect(engine.failed).toEqual([]);
   // At most two listings, each of one request without a status and one for each of three.
   expect(simulation.pages.length).toBeLessThanOrEqual(8);
@@ -157,11 +167,11 @@ test("without a cursor, 300 instances are created with a right address or none, 
 
   // While there are more instances than a listing shows, nothing proves that a deleted one is gone. The next run
   // deletes it.
-  for (const { error } of (await simulation.run((engine) => engine.destroy(), unlimited)).engine
+  for (const { error } of (await simulation.run((engine) => engine.destroy(), noCursor)).engine
     .failed) {
     expect(error.message).toMatch(/is not proven gone after its DELETE/);
   }
-  expectNoProblem(await simulation.run((engine) => engine.destroy(), unlimited));
+  expectNoProblem(await simulation.run((engine) => engine.destroy(), noCursor));
   expect(simulation.ids).toEqual([]);
   expect(simulation.stack.ids).toEqual([]);
 });

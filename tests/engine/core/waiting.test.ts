@@ -42,14 +42,14 @@ test("an instance that is ACTIVE before its address is listed is awaited, after 
   const late = control.fault({ ...lists, kind: "omitAddress", times: "always" });
 
   const first = stack.start("up");
-  await first.printed("ACTIVE, awaiting its address");
+  await first.printed("ACTIVE without an address");
   await first.end("Ctrl-C");
 
   expect(fixture.posts()).toBe(1);
   await stack.refresh();
   expect((await stack.instance()).initErrors?.join()).toContain("`pulumi up` waits for it");
   const next = stack.start("up");
-  await next.printed("ACTIVE, awaiting its address");
+  await next.printed("ACTIVE without an address");
   late.remove();
   await next.succeeded();
 
