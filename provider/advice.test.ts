@@ -85,6 +85,12 @@ test.each<[string, Partial<SettingPlaces>, string, string]>([
   expect(nextStep(answered(401).with({ words }))).toContain(token);
 });
 
+test("the next step for a request that is too large names gzip", () => {
+  expect(nextStep(answered(413, "POST", false))).toMatch(
+    /too large for the service or a proxy .*gzip/,
+  );
+});
+
 test("commands are quoted for the shell of the system", () => {
   const words = ["web-1=i-1", "it's mine", "a,b", "@x", "a$(x)", "C:\\a.json", ""];
   const quoted = (platform: NodeJS.Platform) => words.map((word) => shellQuote(word, platform));

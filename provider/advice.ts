@@ -135,6 +135,8 @@ export function nextStep(error: RequestError): string {
     const report = service.requestId ? ", and give its operator the request_id" : "";
     return `The fault is at the service: run again later${report}.`;
   }
+  if (error.isTooLarge)
+    return "The request is too large for the service or a proxy before it: pack the script with gzip, and give it as userDataBase64.";
   if (error.transient) return "Run again.";
   // The document shows no other code. A service may also refuse because of its stock, or of a quota.
   const { code = "invalid_parameter" } = service;

@@ -6,9 +6,9 @@ export type FailureKind =
   | "unsendable"
   /** No usable connection was made, so no byte of the request left this machine. */
   | "unreachable"
-  /** The request was sent, but no complete response was read (a reset, a time-out, a cut or too long body, a cancelled POST). */
+  /** The request was sent, but no complete response was read (a reset, a time-out, a cut body, a cancelled POST). */
   | "unanswered"
-  /** The status is a 2xx, but the body is not as documented (not JSON, or wrong types). */
+  /** The body is too long, or that of a 2xx is not as documented (not JSON, or wrong types). */
   | "unreadable"
   /** The response has a status other than 2xx. This includes a redirect, which is never followed. */
   | "answered";
@@ -51,6 +51,9 @@ interface Knowledge {
   tokenRenewed?: boolean;
   words?: SettingWords | undefined;
 }
+
+/** The short form of an answer that is a page for people. */
+export const htmlPage = "an HTML page";
 
 /** The short form of a failure of which no more is known. */
 const shortly: Readonly<Record<FailureKind, string>> = {
@@ -156,6 +159,26 @@ export class RequestError extends Error {
   /** Whether the token lacks the scope for the call. */
   get isScopeMissing(): boolean {
     return this.kind === "answered" && this.status === 403;
+  }
+
+  /** Whether the answer is the service's own. It refuses a token only at its address. */
+  get isOfService(): boolean {
+    return this.isTokenRefused || this.isScopeMissing || this.hasEnvelope;
+  }
+
+  /** Whether nothing answers at the address. */
+  get isNobodyThere(): boolean {
+    return this.short === "host name not found" || this.short === "connection refused";
+  }
+
+  /** Whether a page for people came instead of JSON. */
+  get isPage(): boolean {
+    return this.kind === "unreadable" && this.short === htmlPage;
+  }
+
+  /** Whether the request is too large for the service, or for a proxy before it. */
+  get isTooLarge(): boolean {
+    return this.kind === "answered" && this.status === 413;
   }
 
   /** Whether the service wants to be left alone for a while, and can say for how long. */

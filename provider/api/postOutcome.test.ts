@@ -23,6 +23,10 @@ test.each<[FailureKind, number | undefined, ServiceError | undefined, string]>([
   ["answered", 401, undefined, "unclear"],
   ["answered", 307, undefined, "unclear"],
   ["answered", 500, { message: "m" }, "unclear"],
+  ...[411, 413, 414, 415, 431].map(
+    (status) =>
+      ["answered", status, undefined, "refused"] satisfies [FailureKind, number, undefined, string],
+  ),
   ...[408, 409, 425, 499].map(
     (status) =>
       ["answered", status, { message: "m" }, "unclear"] satisfies [

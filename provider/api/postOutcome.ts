@@ -11,13 +11,15 @@ type FailedPost =
   | { kind: "notSent"; failure: Error }
   /** Nothing was made, and the POST can be sent again with another permit: after a 429, or with a renewed token. */
   | { kind: "rateLimited"; failure: RequestError }
-  /** Nothing was made: the service answered with a 4xx and the documented error envelope. */
+  /** Nothing was made: the answer is a 4xx with the documented error envelope, or refuses to read the request. */
   | { kind: "refused"; failure: RequestError }
   /** Whether an instance was made is not known. */
   | { kind: "unclear"; failure: RequestError };
 
 /** The 4xx statuses, other than 429, that don't show whether the service has acted. */
 const unclear4xx: readonly number[] = [408, 409, 425, 499];
+/** Those that refuse to read a request, whatever the body. They may come from a proxy. */
+const unread4xx: readonly number[] = [411, 413, 414, 415, 431];
 
 /**
  * Returns the outcome of a POST that ended with `error`: the reason of `cancelSignal` only if no byte was sent. Any other
@@ -37,7 +39,8 @@ export function outcomeOf(error: unknown, cancelSignal: AbortSignal): FailedPost
   if (kind !== "answered") return { kind: "unclear", failure: error };
   if (status === 429 || error.tokenRenewed) return { kind: "rateLimited", failure: error };
   const isClear4xx = status >= 400 && status < 500 && !unclear4xx.includes(status);
-  return { kind: isClear4xx && error.hasEnvelope ? "refused" : "unclear", failure: error };
+  const isRefused = isClear4xx && (error.hasEnvelope || unread4xx.includes(status));
+  return { kind: isRefused ? "refused" : "unclear", failure: error };
 }
 
 /** Returns the error of an answer 202 with the id of an instance that existed before the POST, or is another create's. */
