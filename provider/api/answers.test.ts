@@ -165,7 +165,7 @@ test("one item whose id is a number does not hide the others, and the reason is 
 test("a response of 100 MiB fails, because it is longer than the client reads", async () => {
   await withServer([{ expect: account, react: flood(200, 100) }], async (server) => {
     const failure = await failureOf(testClient(server.baseUrl).account(never));
-    expect(failure).toMatchObject({ kind: "unanswered", status: 200 });
+    expect(failure).toMatchObject({ kind: "unreadable", status: 200 });
     expect(failure.message).toMatch(/the answer is longer than 8 MiB/);
   });
 });

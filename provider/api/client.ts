@@ -85,7 +85,12 @@ class Client implements ComputeApi {
     const request = this.#requestTo("GET", paths.instances, signal);
     const target = `${request.target}?${query.toString()}`;
     const read = readAs(tolerant.page);
-    return this.#sender.send({ request: { ...request, target }, read, isProbe });
+    return this.#sender.send({
+      request: { ...request, target },
+      read,
+      isProbe,
+      showsService: true,
+    });
   }
 
   permitForPost(signal: AbortSignal): Promise<Permit> {

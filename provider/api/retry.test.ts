@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "../testing/virtualClock";
 import type { Retry } from "./options";
-import { answer, cut, hang, reset, type Reaction } from "./testing/scriptedServer";
+import { answer, cut, hang, reset, ScriptedServer, type Reaction } from "./testing/scriptedServer";
 import {
   create,
   failureOf,
@@ -78,6 +78,53 @@ test("a GET outlives an outage of less than a minute", async () => {
   await withServer([...down, up], async ({ baseUrl }) => {
     expect(await testClient(baseUrl, { clock, patienceMs }).account(never)).toEqual({ id: 1 });
     expect(clock.now()).toBe(60_000);
+  });
+});
+
+const list = "GET /v2/instances?limit=100";
+const emptyList = answer(200, { object: "list", data: [], has_more: false });
+const page = answer(200, "<html>Sign in</html>", { "content-type": "text/html" });
+
+test.each<[string, readonly Reaction[], number]>([
+  ["no answer before", [], 10_000],
+  ["any answer to the account call", [page], 10_000],
+  ["a page instead of a listing", [page, page], 10_000],
+  ["a listing", [emptyList, emptyList], 60_000],
+  ["a 401", [answer(401)], 60_000],
+  ["a 403", [answer(403)], 60_000],
+  ["an error of the service", [answer(404, { error: { code: "c", message: "m" } })], 60_000],
+  ["a 404 of anyone", [answer(404)], 10_000],
+])(
+  "after %s, a refused connection is repeated for as long as is sensible",
+  async (_, answers, ms) => {
+    const clock = selfMovingClock();
+    const [toAccount, ...toList] = answers;
+    const steps = [
+      ...(toAccount ? [{ expect: account, react: toAccount }] : []),
+      ...toList.map((react) => ({ expect: list, react })),
+    ];
+    const server = await ScriptedServer.start(steps);
+    const client = testClient(server.baseUrl, { clock, patienceMs });
+    if (toAccount) await client.account(never).catch(() => undefined);
+    for (const _ of toList) await client.listPage({ limit: 100 }, never).catch(() => undefined);
+    await server[Symbol.asyncDispose]();
+    const begunAt = clock.now();
+    expect(await failureOf(client.account(never))).toMatchObject({ kind: "unreachable" });
+    expect(clock.now() - begunAt).toBe(ms);
+  },
+);
+
+test("a page instead of a listing is not repeated before the service has listed anything", async () => {
+  const clock = selfMovingClock();
+  const reactions = [page, emptyList, page, emptyList];
+  const steps = reactions.map((react) => ({ expect: list, react }));
+  await withServer(steps, async ({ baseUrl }) => {
+    const client = testClient(baseUrl, { clock, patienceMs });
+    expect(await failureOf(client.listPage({ limit: 100 }, never))).toMatchObject({
+      kind: "unreadable",
+      short: "an HTML page",
+    });
+    for (let n = 0; n < 2; n++) await client.listPage({ limit: 100 }, never);
   });
 });
 

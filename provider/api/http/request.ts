@@ -8,6 +8,8 @@ import { type HttpRequest, type HttpResponse, Transport, isSuccess } from "./tra
 /** About the length of the delay before the second try. Each further delay is twice as long, up to `maxDelayMs`. */
 const firstDelayMs = 500;
 const maxDelayMs = 5000;
+/** For how long a request is repeated to an address at which no service may be. */
+const strangerMs = 10_000;
 
 /** A request on its way through all steps. */
 interface Sending<T> {
@@ -18,6 +20,8 @@ interface Sending<T> {
   permit?: Permit;
   /** As in `PageQuery`. */
   isProbe?: boolean | undefined;
+  /** Whether only the service can give an answer that `read` accepts. */
+  showsService?: boolean;
 }
 
 /** Sends the requests of one client. */
@@ -27,6 +31,8 @@ export class RequestSender {
   readonly #transport: Transport;
   /** The token of the next request. */
   #token: string;
+  /** Whether the service has answered: with a listing, or with an error of its own. Until then, the address may be wrong. */
+  #isKnown = false;
 
   /** @throws Error if a proxy variable of the environment is not an address */
   constructor(options: ClientOptions) {
@@ -68,10 +74,12 @@ export class RequestSender {
     const { clock, patienceMs, words } = this.#options;
     let mayHaveActed = false;
     let isTokenRenewed = false;
-    for (let failedTries = 0, giveUpAt = 0; ;) {
+    for (let failedTries = 0, failingSince = 0; ;) {
       const token = this.#token;
       try {
-        return await this.#sendOnce(sending);
+        const result = await this.#sendOnce(sending);
+        this.#isKnown ||= sending.showsService === true;
+        return result;
       } catch (caught) {
         if (!(caught instanceof RequestError)) throw caught;
         if (isProbe && !caught.asksForPause) throw caught;
@@ -80,13 +88,15 @@ export class RequestSender {
           isTokenRenewed = true;
           continue;
         }
+        this.#isKnown ||= caught.isOfService;
         mayHaveActed ||= caught.mayHaveActed;
         const error = caught.with({ words, mayHaveActed });
         // A pause never fails a GET or DELETE (G6). The rate limit delays the next try until the pause has ended.
         if (error.asksForPause) failedTries = 0;
         else {
-          if (failedTries++ === 0) giveUpAt = clock.now() + patienceMs;
-          const leftMs = giveUpAt - clock.now();
+          if (failedTries++ === 0) failingSince = clock.now();
+          const limitMs = this.#isKnown ? patienceMs : Math.min(patienceMs, patienceFor(error));
+          const leftMs = failingSince + limitMs - clock.now();
           if (error.lasting || !error.transient || leftMs <= 0) throw error;
           const delayMs = Math.min(maxDelayMs, firstDelayMs * 2 ** (failedTries - 1));
           await this.#delay(sending.request, error, delayMs, leftMs);
@@ -136,6 +146,12 @@ export class RequestSender {
     onRetry?.({ method, path: endpoint, error, inMs, isAsked: false });
     return clock.sleep(inMs, cancelUnsent);
   }
+}
+
+/** For how long, in milliseconds, a request is repeated after this error if the address may be wrong. */
+function patienceFor({ isNobodyThere, isPage }: RequestError): number {
+  if (isPage) return 0;
+  return isNobodyThere ? strangerMs : Infinity;
 }
 
 /** Whether the service refused the token, and did nothing. A POST's 401 without an error envelope may be a proxy's. */

@@ -3,7 +3,7 @@ import { STATUS_CODES } from "node:http";
 import type * as z from "zod";
 import { tolerant } from "../contract";
 import { redactionMark } from "../../redaction";
-import { RequestError, type ServiceError } from "../errors";
+import { htmlPage, RequestError, type ServiceError } from "../errors";
 import type { ClientOptions } from "../options";
 import type { HttpResponse } from "./transport";
 
@@ -31,10 +31,12 @@ export const readAs =
     throw unreadableError(response, `has wrong or missing fields: ${[...fields].join(", ")}`);
   };
 
-function unreadableError({ status, request }: HttpResponse, problem: string): RequestError {
+function unreadableError(response: HttpResponse, problem: string): RequestError {
+  const { status, request } = response;
   const { method, path } = request;
   const cause = `the body of the answer ${problem}`;
-  return new RequestError({ kind: "unreadable", method, path, status, cause });
+  const short = isHtml(response) ? htmlPage : undefined;
+  return new RequestError({ kind: "unreadable", method, path, status, cause, short });
 }
 
 /** The error for a status other than 2xx. A redirect is not followed: no other server gets the token (G8). */

@@ -7,7 +7,7 @@ import { createSecureContext, getCACertificates, type SecureContext } from "node
 import { EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { notNeeded } from "../../abort";
 import type { ClientOptions } from "../options";
-import { RequestError } from "../errors";
+import { RequestError, type FailureKind } from "../errors";
 import { networkErrorMessage, shortNetworkError, type Stage } from "./networkError";
 import { proxyFor, type Proxy } from "./proxies";
 
@@ -222,7 +222,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#chunks.push(chunk);
     this.#bodyBytes += chunk.length;
     if (this.#bodyBytes > maxBodyMiB * 1024 * 1024)
-      this.#fail(`the answer is longer than ${maxBodyMiB} MiB`);
+      this.#fail(`the answer is longer than ${maxBodyMiB} MiB`, undefined, "unreadable");
   }
 
   onResponseEnd(): void {
@@ -281,10 +281,13 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(`${missingAt[this.#stage]} ${baseUrl.host} within ${seconds} s`);
   }
 
-  #fail(cause: string, networkError?: Error): void {
+  #fail(
+    cause: string,
+    networkError?: Error,
+    kind: FailureKind = this.#controller ? "unanswered" : "unreachable",
+  ): void {
     const { method, path } = this.#given.request;
     const status = this.#head?.status;
-    const kind = this.#controller ? "unanswered" : "unreachable";
     const short = networkError && shortNetworkError(networkError);
     // A retry would fail as well.
     const lasting = short === "bad certificate";
