@@ -252,7 +252,7 @@ test.each([
   ["a port that does not answer", 5, 9, 24],
   ["a preview after that", 2, 6, 21],
   ["a refused create", 3, 7, 22],
-  ["all flavors refused", 8, 12, 27],
+  ["all flavors refused", 3, 7, 22],
   ["a create in doubt", 3, 7, 22],
   ["Ctrl-C in the wait", 2, 6, 21],
   ["a preview after Ctrl-C", 2, 6, 21],
@@ -278,7 +278,7 @@ test("another answer of the service is in the line of its instance, and one answ
     `nothing was created (code some_code, ${requestIdOf(3)}), as for web-1.`,
   ]);
   expect((await textsOf("all flavors refused", 2))[1]).toBe(
-    `no flavor was accepted (code some_code, ${requestIdOf(14)}), as for web-1.`,
+    `refused with each flavor (code some_code, ${requestIdOf(18)}), as for web-1.`,
   );
   expect((await textsOf("a 401 in the wait", 2))[1]).toBe(
     "the wait for instance i-2 ended, as for web-1.",

@@ -439,15 +439,36 @@ test("a flavor that the service refuses gives way to the next one, and the outpu
   ]);
 });
 
-test("if each flavor is refused, the one error has each answer, and no record stays", async () => {
+test("if each flavor is refused otherwise, the one error has each answer, and no record stays", async () => {
+  const world = scene();
+  world.service.posts.push(soldOut(), nothingMade(answered(402)), soldOut());
+  const { message } = await errorOf(create(world, withFallbacks));
+  expect(message.split("\n")).toEqual([
+    "no flavor was accepted, and nothing was created:",
+    expect.stringMatching("^  - a: POST .*HTTP 422"),
+    expect.stringMatching("^  - b: POST .*HTTP 402"),
+    expect.stringMatching("^  - c: POST .*HTTP 422"),
+    expect.stringContaining("run again"),
+  ]);
+  expect(records(world)).toEqual([]);
+});
+
+test("if each flavor is refused in the same way, the answer is said once", async () => {
   const world = scene();
   for (let flavor = 0; flavor < 3; flavor++) world.service.posts.push(soldOut());
   const { message } = await errorOf(create(world, withFallbacks));
   expect(message.split("\n")).toEqual([
-    "no flavor was accepted, and nothing was created:",
-    ...["a", "b", "c"].map((flavor) => expect.stringMatching(`^  - ${flavor}: POST .*HTTP 422`)),
+    expect.stringMatching("^refused with each flavor, and nothing was created: POST .*HTTP 422"),
     expect.stringContaining("run again"),
   ]);
+});
+
+test("a request that nobody could read has created nothing, whatever its answer says", async () => {
+  const world = scene();
+  world.service.posts.push(nothingMade(answered(413, "POST", false)));
+  const { message } = await errorOf(create(world));
+  expect(message).toMatch(/^nothing was created: .*HTTP 413.*\n.*gzip/);
+  expect(world.service.count("list")).toBe(1);
   expect(records(world)).toEqual([]);
 });
 

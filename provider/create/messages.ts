@@ -85,14 +85,23 @@ export interface RefusedFlavor {
 /** Returns the error of a create for which the service has refused each flavor. */
 export function noFlavorError(refused: readonly RefusedFlavor[], cause: RequestError): Error {
   const answers = refused.map(({ flavor, error }) => `${flavor}: ${error.message}`);
-  return new OperationFailed(
-    {
-      own: "no flavor was accepted",
-      shared: [", and nothing was created:", ...bulleted(answers), nextStep(cause)],
-      requests: refused.map(({ error }) => error),
-    },
-    { cause },
+  // Only the ids of the requests differ.
+  const texts = refused.map(({ error: { message, service } }) =>
+    message.replace(service.requestId ?? "", ""),
   );
+  const report: Report =
+    new Set(texts).size === 1
+      ? {
+          own: "refused with each flavor",
+          shared: [`, and nothing was created: ${cause.message}.`, nextStep(cause)],
+          requests: [cause],
+        }
+      : {
+          own: "no flavor was accepted",
+          shared: [", and nothing was created:", ...bulleted(answers), nextStep(cause)],
+          requests: refused.map(({ error }) => error),
+        };
+  return new OperationFailed(report, { cause });
 }
 
 /** Returns the message of a create whose first flavors were refused. */
