@@ -209,6 +209,9 @@ test("a program with the name that the list shows changes nothing", () => {
   expect(changes(sides({}, "web-1f3d")).detailed).toEqual({});
   expect(changes(sides({}, "web-other")).detailed).toEqual({ name: "update-replace" });
   expect(changes(sides({}, "WEB-a2c4")).detailed).toEqual({});
+  // The state has no such input if the program gave none, and the service has made the value.
+  const { name: _, ...oldInputs } = inputsOf();
+  expect(changes({ ...sides({}), oldInputs: propertyMap(oldInputs) }).detailed).toEqual({});
 });
 
 test("any inputs are equal to themselves", () => {

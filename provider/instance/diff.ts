@@ -240,12 +240,15 @@ function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind 
   const after = comparable(name, news);
   const suffix = isInPlace(name, held, news) ? "" : "-replace";
   if (before === undefined && after === undefined) return undefined;
-  if (before === undefined) return held.isUnread(name) ? "add" : `add${suffix}`;
-  if (after === undefined) return `delete${suffix}`;
   // A program that takes over what a listing shows changes nothing, for example after a rename at the service.
   const isListed = listedInputs.some((listed) => listed === name);
-  const known = [before, isListed ? comparable(name, held.outputs) : before].map(canonicalJson);
-  if (hasUnknown(news[name]) || !known.includes(canonicalJson(after))) return `update${suffix}`;
+  const isKnown = !hasUnknown(news[name]);
+  const isSame = (value: unknown) =>
+    value !== undefined && canonicalJson(value) === canonicalJson(after);
+  if (isListed && isKnown && isSame(comparable(name, held.outputs))) return undefined;
+  if (before === undefined) return held.isUnread(name) ? "add" : `add${suffix}`;
+  if (after === undefined) return `delete${suffix}`;
+  if (!isKnown || !isSame(before)) return `update${suffix}`;
   // The inputs in an import file come into the inputs of the state, but not into its outputs.
   return held.isUnread(name) ? "add" : undefined;
 }

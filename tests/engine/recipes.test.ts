@@ -152,6 +152,20 @@ describe("the changed sources", () => {
     expect((await service.instances()).map(({ id }) => id)).toEqual([made?.id]);
   });
 
+  test("what the service lists of an input that the program did not give is taken over in place", async () => {
+    await using world = await begun(now({ name: "web" }));
+    const { service, stack } = world;
+    await stack.up();
+    const [made] = await service.instances();
+    await service.rename(made?.id ?? "", "renamed");
+    await stack.refresh();
+    const { tags } = (await stack.instance()).outputs ?? {};
+    expect(tags).toEqual({ host: "renamed" });
+    stack.program(now({ name: "web", tags }));
+    await stack.up();
+    expect((await service.instances()).map(({ id }) => id)).toEqual([made?.id]);
+  });
+
   test("the new command runs", async () => {
     await using world = await begun(now());
     const command = join(copy.bin, executable);
