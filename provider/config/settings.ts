@@ -177,12 +177,12 @@ export const settingDescriptions: Record<SettingName, string> = {
   requestsPerMinute: `The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default ${defaults.requestsPerMinute}.`,
   requestTimeoutSeconds: `How long one request may take, in seconds. Default ${defaults.requestTimeoutSeconds}.`,
   pollIntervalSeconds: `The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default ${defaults.pollIntervalSeconds}, at most ${maxPollIntervalSeconds}.`,
-  settlingSeconds: `How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default ${defaults.settlingSeconds}, at most ${maxSettlingSeconds}.`,
+  settlingSeconds: `How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default ${defaults.settlingSeconds}, at most ${maxSettlingSeconds}.`,
   deletePolicy: `What a delete does. ${explained(meanings.deletePolicy)} For one run: \`COMPUTE_DELETE_POLICY\` in the environment, \`retain\` or \`fail\`.`,
   destroyPath:
     "Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.",
   cursorParameter:
-    "Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.",
+    "Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.",
   validateCredentials: `Whether the provider checks the token with GET /v2/account before any other request. Default ${defaults.validateCredentials}.`,
   leftovers: `What a create does if the service lists instances that earlier creates of the same resource may have left. ${explained(meanings.leftovers)} Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (\`deletePolicy\`), and any other is only named. For one run: \`COMPUTE_LEFTOVERS\` in the environment.`,
   userDataInState: `What the state holds of the user data (\`userData\`, \`userDataBase64\`) of an instance. ${explained(meanings.userDataInState)} Default \`${defaults.userDataInState}\`.`,

@@ -497,7 +497,7 @@ namespace ComputeInstances.Compute
     public sealed class GetInstancesResult
     {
         /// <summary>
-        /// Whether these are all there are. The list shows 100 at the most (100 of each status) unless `compute:cursorParameter` is set.
+        /// Whether these are all there are. Without a cursor (`compute:cursorParameter`), the list shows 100 at the most (100 of each status).
         /// </summary>
         public readonly bool Complete;
         /// <summary>

@@ -44,7 +44,7 @@ export interface GetInstancesArgs {
 
 export interface GetInstancesResult {
     /**
-     * Whether these are all there are. The list shows 100 at the most (100 of each status) unless `compute:cursorParameter` is set.
+     * Whether these are all there are. Without a cursor (`compute:cursorParameter`), the list shows 100 at the most (100 of each status).
      */
     readonly complete: boolean;
     /**

@@ -52,7 +52,7 @@ test("in a tenant with more instances than two pages, the usual cursor needs no 
   expect((await stack.instances()).flatMap(({ initErrors }) => initErrors ?? [])).toEqual([]);
 });
 
-test("a service that lists nothing for a moment loses no billed instance, and none is made twice", async () => {
+test("a service that lists nothing for a moment loses no billed instance, and none is made twice (G3)", async () => {
   const names = ["own-a", "own-b", "own-c", "own-d", "own-e"];
   const program = instances(Object.fromEntries(names.map((name) => [name, {}])));
   const config = { settlingSeconds: "30" };

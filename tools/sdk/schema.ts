@@ -225,7 +225,7 @@ const functionOutputs: Record<
       complete: {
         type: "boolean",
         description:
-          "Whether these are all there are. The list shows 100 at the most (100 of each status) unless `compute:cursorParameter` is set.",
+          "Whether these are all there are. Without a cursor (`compute:cursorParameter`), the list shows 100 at the most (100 of each status).",
       },
     },
     required: ["instances", "complete"],

@@ -64,7 +64,7 @@ type GetInstancesArgs struct {
 }
 
 type GetInstancesResult struct {
-	// Whether these are all there are. The list shows 100 at the most (100 of each status) unless `compute:cursorParameter` is set.
+	// Whether these are all there are. Without a cursor (`compute:cursorParameter`), the list shows 100 at the most (100 of each status).
 	Complete bool `pulumi:"complete"`
 	// The instances.
 	Instances []InstanceSummary `pulumi:"instances"`
@@ -100,7 +100,7 @@ func (o GetInstancesResultOutput) ToGetInstancesResultOutputWithContext(ctx cont
 	return o
 }
 
-// Whether these are all there are. The list shows 100 at the most (100 of each status) unless `compute:cursorParameter` is set.
+// Whether these are all there are. Without a cursor (`compute:cursorParameter`), the list shows 100 at the most (100 of each status).
 func (o GetInstancesResultOutput) Complete() pulumi.BoolOutput {
 	return o.ApplyT(func(v GetInstancesResult) bool { return v.Complete }).(pulumi.BoolOutput)
 }

@@ -59,7 +59,7 @@ type Provider struct {
 
 	// Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
 	BaseUrl pulumi.StringPtrOutput `pulumi:"baseUrl"`
-	// Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
+	// Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
 	CursorParameter pulumi.StringPtrOutput `pulumi:"cursorParameter"`
 	// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
 	DeletePolicy pulumi.StringPtrOutput `pulumi:"deletePolicy"`
@@ -97,7 +97,7 @@ type providerArgs struct {
 	ApiToken *string `pulumi:"apiToken"`
 	// Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
 	BaseUrl *string `pulumi:"baseUrl"`
-	// Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
+	// Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
 	CursorParameter *string `pulumi:"cursorParameter"`
 	// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
 	DeletePolicy *DeletePolicy `pulumi:"deletePolicy"`
@@ -115,7 +115,7 @@ type providerArgs struct {
 	RequestsPerMinute *int `pulumi:"requestsPerMinute"`
 	// Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
 	RequireTokenKind *TokenKind `pulumi:"requireTokenKind"`
-	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
+	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
 	SettlingSeconds *float64 `pulumi:"settlingSeconds"`
 	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
 	UserDataInState *UserDataInState `pulumi:"userDataInState"`
@@ -129,7 +129,7 @@ type ProviderArgs struct {
 	ApiToken pulumi.StringPtrInput
 	// Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
 	BaseUrl pulumi.StringPtrInput
-	// Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
+	// Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
 	CursorParameter pulumi.StringPtrInput
 	// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
 	DeletePolicy DeletePolicyPtrInput
@@ -147,7 +147,7 @@ type ProviderArgs struct {
 	RequestsPerMinute pulumi.IntPtrInput
 	// Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
 	RequireTokenKind TokenKindPtrInput
-	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
+	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
 	SettlingSeconds pulumi.Float64PtrInput
 	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
 	UserDataInState UserDataInStatePtrInput
@@ -197,7 +197,7 @@ func (o ProviderOutput) BaseUrl() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.BaseUrl }).(pulumi.StringPtrOutput)
 }
 
-// Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
+// Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
 func (o ProviderOutput) CursorParameter() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.CursorParameter }).(pulumi.StringPtrOutput)
 }

@@ -30,7 +30,7 @@ Object.defineProperty(exports, "baseUrl", {
 });
 
 /**
- * Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
+ * Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
  */
 export declare const cursorParameter: string | undefined;
 Object.defineProperty(exports, "cursorParameter", {
@@ -129,7 +129,7 @@ Object.defineProperty(exports, "requireTokenKind", {
 });
 
 /**
- * How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
+ * How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
  */
 export declare const settlingSeconds: number | undefined;
 Object.defineProperty(exports, "settlingSeconds", {

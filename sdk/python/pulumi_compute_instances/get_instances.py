@@ -37,7 +37,7 @@ class GetInstancesResult:
     @pulumi.getter
     def complete(self) -> _builtins.bool:
         """
-        Whether these are all there are. The list shows 100 at the most (100 of each status) unless `compute:cursorParameter` is set.
+        Whether these are all there are. Without a cursor (`compute:cursorParameter`), the list shows 100 at the most (100 of each status).
         """
         return pulumi.get(self, "complete")
 

@@ -39,7 +39,7 @@ class ProviderArgs:
 
         :param pulumi.Input[_builtins.str] api_token: Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.
         :param pulumi.Input[_builtins.str] base_url: Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
-        :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
+        :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
         :param pulumi.Input['DeletePolicy'] delete_policy: What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroy_path` (the default if `destroy_path` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
         :param pulumi.Input['LeftoverPolicy'] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`delete_policy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
@@ -48,7 +48,7 @@ class ProviderArgs:
         :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take, in seconds. Default 30.
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
         :param pulumi.Input['TokenKind'] require_token_kind: Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
-        :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
+        :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
         :param pulumi.Input['UserDataInState'] user_data_in_state: What the state holds of the user data (`user_data`, `user_data_base64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
         :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before any other request. Default true.
         """
@@ -109,7 +109,7 @@ class ProviderArgs:
     @pulumi.getter(name="cursorParameter")
     def cursor_parameter(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
+        Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
         """
         return pulumi.get(self, "cursor_parameter")
 
@@ -217,7 +217,7 @@ class ProviderArgs:
     @pulumi.getter(name="settlingSeconds")
     def settling_seconds(self) -> pulumi.Input[Optional[_builtins.float]]:
         """
-        How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
+        How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
         """
         return pulumi.get(self, "settling_seconds")
 
@@ -302,7 +302,7 @@ class Provider(pulumi.ProviderResource):
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[_builtins.str] api_token: Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.
         :param pulumi.Input[_builtins.str] base_url: Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
-        :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
+        :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
         :param pulumi.Input['DeletePolicy'] delete_policy: What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroy_path` (the default if `destroy_path` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
         :param pulumi.Input['LeftoverPolicy'] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`delete_policy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
@@ -311,7 +311,7 @@ class Provider(pulumi.ProviderResource):
         :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take, in seconds. Default 30.
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
         :param pulumi.Input['TokenKind'] require_token_kind: Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
-        :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
+        :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
         :param pulumi.Input['UserDataInState'] user_data_in_state: What the state holds of the user data (`user_data`, `user_data_base64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
         :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before any other request. Default true.
         """
@@ -418,7 +418,7 @@ class Provider(pulumi.ProviderResource):
     @pulumi.getter(name="cursorParameter")
     def cursor_parameter(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
+        Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
         """
         return pulumi.get(self, "cursor_parameter")
 

@@ -53,14 +53,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Name of the list&#39;s cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
+     * Name of the list&#39;s cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
      * 
      */
     @Import(name="cursorParameter")
     private @Nullable Output<String> cursorParameter;
 
     /**
-     * @return Name of the list&#39;s cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
+     * @return Name of the list&#39;s cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
      * 
      */
     public Optional<Output<String>> cursorParameter() {
@@ -188,14 +188,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
+     * How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
      * 
      */
     @Import(name="settlingSeconds", json=true)
     private @Nullable Output<Double> settlingSeconds;
 
     /**
-     * @return How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
+     * @return How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
      * 
      */
     public Optional<Output<Double>> settlingSeconds() {
@@ -312,7 +312,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param cursorParameter Name of the list&#39;s cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
+         * @param cursorParameter Name of the list&#39;s cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
          * 
          * @return builder
          * 
@@ -323,7 +323,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param cursorParameter Name of the list&#39;s cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
+         * @param cursorParameter Name of the list&#39;s cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
          * 
          * @return builder
          * 
@@ -501,7 +501,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param settlingSeconds How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
+         * @param settlingSeconds How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
          * 
          * @return builder
          * 
@@ -512,7 +512,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param settlingSeconds How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
+         * @param settlingSeconds How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
          * 
          * @return builder
          * 

@@ -13,7 +13,7 @@ import java.util.Objects;
 @CustomType
 public final class GetInstancesResult {
     /**
-     * @return Whether these are all there are. The list shows 100 at the most (100 of each status) unless `compute:cursorParameter` is set.
+     * @return Whether these are all there are. Without a cursor (`compute:cursorParameter`), the list shows 100 at the most (100 of each status).
      * 
      */
     private Boolean complete;
@@ -25,7 +25,7 @@ public final class GetInstancesResult {
 
     private GetInstancesResult() {}
     /**
-     * @return Whether these are all there are. The list shows 100 at the most (100 of each status) unless `compute:cursorParameter` is set.
+     * @return Whether these are all there are. Without a cursor (`compute:cursorParameter`), the list shows 100 at the most (100 of each status).
      * 
      */
     public Boolean complete() {
