@@ -17,6 +17,8 @@ const ends = [
 ] as const;
 export type End = (typeof ends)[number];
 
+const cursors = ["set", "usual", "ignored", "refused", "sorted otherwise"] as const;
+
 export type RequestKind = "account" | "list" | "post" | "delete";
 
 /**
@@ -95,8 +97,11 @@ export interface History {
   /** `compute:leftovers`. */
   leftovers: "warn" | "fail" | undefined;
   deletePolicy: "retain" | "fail" | "destroy";
-  /** Whether `compute:cursorParameter` is set. Then a listing has more than one page. */
-  hasCursor: boolean;
+  /**
+   * How a listing goes on after its first page: by `compute:cursorParameter`, by the usual cursor without a setting, or not at all,
+   * because the service ignores or refuses that cursor, or sorts its pages otherwise.
+   */
+  cursor: (typeof cursors)[number];
   refreshBeforeUpdate: boolean;
   listOrder: "oldest" | "newest" | "shuffled";
   /** Other instances of the token. With more than 100, only a listing with a cursor is complete. */
@@ -126,11 +131,11 @@ const faultOf = (at: RequestKind, more: Record<string, unknown>): fc.Arbitrary<S
     fault: fc.constantFrom(...Object.keys({ ...commonFaults, ...more })),
   });
 
-/** A run meets at most one of these (faults.ts, `hidingFaults`). */
+/** A run meets at most one of these (faults.ts, `hidingFaults`). Only with a live token, it may come again within some seconds. */
 const hiding: fc.Arbitrary<ScriptedFault> = fc.record({
   at: fc.constant("list" as const),
   nth: fc.nat(4),
-  times: fc.constant(1),
+  times: fc.constantFrom(1, 1, 8),
   fault: fc.constantFrom(...Object.keys(hidingFaults)),
 });
 
@@ -210,7 +215,7 @@ export const history: fc.Arbitrary<History> = fc.record({
   live: fc.boolean(),
   leftovers: fc.constantFrom(...([undefined, undefined, "warn", "fail"] as const)),
   deletePolicy: fc.constantFrom("retain", "fail", "destroy"),
-  hasCursor: fc.boolean(),
+  cursor: fc.constantFrom("set", "usual", ...cursors),
   refreshBeforeUpdate: fc.boolean(),
   listOrder: fc.constantFrom("oldest", "newest", "shuffled"),
   otherInstances: fc.oneof(

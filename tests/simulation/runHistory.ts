@@ -16,7 +16,7 @@ import { partialNotice } from "../../provider/create/messages";
 import type { Found } from "../../provider/ledger/record";
 import { tokenHash, type Origin } from "../../provider/origin";
 import { defaultProvider, Engine, Stack, type Calls, type Held, type Program } from "./engine";
-import { faultNamed, type Fault } from "./faults";
+import { faultNamed, hidesAgain, hidingFaults, hidingMs, type Fault } from "./faults";
 import type { End, History, RequestKind, RunPlan, Words } from "./history";
 import { PromiseChecker, type Made, type Poster } from "./promiseChecker";
 import { Machine, PluginProcess, start } from "./machine";
@@ -119,6 +119,10 @@ class HistoryRun {
   readonly #left = new Set<string>();
   /** What a person types before each `up` in the end: the ways out that were printed. */
   #words: Words = {};
+  /** Whether a person has read that no listing can show an instance, and knows that the service has no cursor. */
+  #isNoCursorSet = false;
+  /** When each run has met its hiding fault first. */
+  readonly #hidingSince = new WeakMap<Run, number>();
   #scopes = 0;
   /** The ids of the instances whose port has answered. */
   readonly #reached = new Set<string>();
@@ -450,6 +454,8 @@ class HistoryRun {
         try {
           const reply = await calls.create(request);
           if (!request.preview) onId(request.urn, reply.id);
+          if (reply.outputs["ipv4"] === "0.0.0.0")
+            this.#checker.violated(`${reply.id} was ready with an address that stands for none`);
           if (!request.preview) this.#checkPort(reply.id, reply.outputs, request.inputs, run);
           return reply;
         } catch (error) {
@@ -583,7 +589,8 @@ class HistoryRun {
       userDataInState: this.#userDataInState(plan),
       ...(leftovers === undefined ? {} : { leftovers }),
       ...(deletePolicy === "destroy" ? { destroyPath: "/v2/instances/{id}" } : {}),
-      ...(history.hasCursor ? { cursorParameter: "starting_after" } : {}),
+      ...(history.cursor === "set" ? { cursorParameter: "starting_after" } : {}),
+      ...(this.#isNoCursorSet ? { cursorParameter: "none" } : {}),
     });
   }
 
@@ -601,6 +608,8 @@ class HistoryRun {
     const run = this.#runs.findLast(({ plugins }) => plugins.some((one) => one === sent.sender));
     if (!run) return undefined;
     this.#runOf.set(sent, run);
+    const cursor = new URLSearchParams(sent.path.split("?")[1]).get("starting_after");
+    if (cursor !== null && this.#isCursorBroken) return this.#pageAfter(cursor);
     if (this.#areFaultsOver) return undefined;
     const kind = kindOf(sent);
     const nth = run.counts[kind]++;
@@ -608,10 +617,41 @@ class HistoryRun {
       (fault) => fault.at === kind && fault.nth <= nth && nth < fault.nth + fault.times,
     );
     if (!scripted) return undefined;
+    if (scripted.fault in hidingFaults && !this.#mayHide(run)) return undefined;
     const fault = faultNamed(scripted.fault);
     const played = fault.kind === "existingId" ? this.#withKnownId(fault, run) : fault;
     if (played) run.metFaults.add(scripted.fault);
     return played;
+  }
+
+  get #isCursorBroken(): boolean {
+    return !["set", "usual"].includes(this.#history.cursor);
+  }
+
+  /** What a service without the usual cursor answers to it. The last one says that the list ends there. */
+  #pageAfter(cursor: string): Fault {
+    const all = this.#service.control.instances();
+    const page = (data: readonly object[], has_more: boolean): Fault => ({
+      kind: "body",
+      text: JSON.stringify({ object: "list", data, has_more }),
+    });
+    const { cursor: kind } = this.#history;
+    if (kind === "refused") return { kind: "status", status: 400, acted: false };
+    if (kind === "ignored") return page(all.slice(0, 100), true);
+    const byId = all.filter(({ id }) => id > cursor).sort((a, b) => (a.id < b.id ? -1 : 1));
+    return page(byId.slice(0, 100), false);
+  }
+
+  /** A list may lack what exists once, or with a live token for a while. */
+  #mayHide(run: Run): boolean {
+    const since = this.#hidingSince.get(run);
+    if (since !== undefined) {
+      const mayAgain = this.#history.live && this.#timeline.now - since < hidingMs;
+      if (mayAgain) run.metFaults.add(hidesAgain);
+      return mayAgain;
+    }
+    this.#hidingSince.set(run, this.#timeline.now);
+    return true;
   }
 
   /** Returns the fault with one instance that the provider can know. Undefined if there is none. */
@@ -770,6 +810,7 @@ class HistoryRun {
     }
     if (messages.includes("COMPUTE_DELETE_POLICY=retain"))
       this.#words = { ...this.#words, COMPUTE_DELETE_POLICY: "retain" };
+    if (messages.includes("compute:cursorParameter=none")) this.#isNoCursorSet = true;
   }
 
   // ── `settle` ───────────────────────────────────────────────────────────────────────────────────
