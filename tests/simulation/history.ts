@@ -76,7 +76,7 @@ export interface RunPlan {
  * What a person does before a run. "settled here": on its machine only. "twinned": the state gets a second entry of an instance, as
  * after a create that was settled elsewhere and then taken over under `--replace`.
  */
-export type Act =
+type Act =
   | "nothing"
   | "removed one"
   | "renamed one"
