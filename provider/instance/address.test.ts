@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import type { ListItem } from "../api/contract";
 import { InstanceUnfinished } from "../errors";
 import { answered, fail, type Post } from "../testing/fakeService";
-import { createOf, errorOf, scene, urnOf, type Scene } from "../testing/scene";
+import { type Scene, createOf, errorOf, inputsOf, scene, urnOf } from "../testing/scene";
 import { Instance } from "./instance";
 import { readInstance } from "./read";
 import { createInstance, updateInstance } from "../testing/calls";
@@ -127,8 +127,13 @@ test.each<[string, (world: Scene) => void]>([
   ["one of the others has an address", ({ service }) => service.has("i-public")],
   [
     "the replaced instance has an address",
-    ({ session }) =>
-      session.engine.hold(urnOf("web"), { id: "i-old", isUnfinished: false, ipv4: address }),
+    ({ session: { engine } }) => {
+      const urn = urnOf("web");
+      engine.check({ urn, olds: inputsOf() });
+      engine.diff({ urn, news: inputsOf() }, { id: "i-old", isUnfinished: false, ipv4: address });
+      // The Create has begun.
+      engine.hold(urn, { id: "", isUnfinished: true });
+    },
   ],
 ])("where %s, one is awaited for the settling time", async (_, make) => {
   const world = bareScene();

@@ -57,7 +57,7 @@ function isAddressUnusual(
   { engine, listings: { first, latest }, poller, settings, state }: AddressFacts,
   { id, urn }: Instance,
 ): boolean {
-  if (!latest?.complete || engine.resource(urn).instance?.ipv4 !== undefined) return false;
+  if (!latest?.complete || engine.resource(urn).before?.ipv4 !== undefined) return false;
   const others = [...latest.items.values()].filter(
     (item) => item.id !== id && item.status === "ACTIVE",
   );
