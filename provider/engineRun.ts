@@ -18,8 +18,8 @@
  *   follows it (`pulumi import` sends no Diff); and for each dependent of a resource that is deleted before its replacement
  *   (`calculateDependentReplacements`). Only the Diff of a dependent has unknown inputs without a Check. If it says that the
  *   dependent is replaced, the engine deletes the dependent without another Diff.
- * - `--replace` and `pulumi state taint` send Check and Create, and no Diff. From 3.274 on, so does `deletedWith` a resource that is
- *   replaced. (No Delete comes of what is deleted with another resource, in any version.)
+ * - `--replace` and `pulumi state taint` send Check and Create, and no Diff. From 3.274 on, the same calls come for a resource that is
+ *   `deletedWith` a replaced one. (No Delete comes of what is deleted with another resource, in any version.)
  * - Read has the inputs and outputs of the state in a refresh (`RefreshStep.Apply`), and no inputs in the refresh of what a `.get()` has
  *   read. It has neither in an import, in a `.get()` (`ReadStep.Apply`), in `pulumi do` and, from 3.274 on, in `exists`, where a resource
  *   is named `__exists__N` (`ExistsResource` in source_eval.go). A `.get()` for which the program gives a state has it twice. Before
@@ -33,8 +33,8 @@
  *   inputs with the outputs of the answer. From 3.274 on, a Create that has failed with an id comes again as an Update with this id,
  *   the outputs of the last answer, and the time-out of a create. A plain error then makes the engine drop the resource.
  * - Delete comes only in an update, never in a preview, and after the Create of a replacement, unless the Diff or the program asks
- *   for it before. It has the URN of the state, so the old one of a resource that an alias renames. It never comes of an instance that
- *   was deleted before its replacement, and whose create has failed.
+ *   for it before. It has the URN of the state, so the old one of a resource that an alias renames. If an instance was deleted before its
+ *   replacement, and the create of that fails, no second Delete comes.
  * - A replacement may also give the resource another provider. Then the process of the new provider gets all calls up to the Create,
  *   and the Delete comes to a process that begins for it, with recorded settings. (Another provider alone replaces nothing.)
  * - Cancel comes after Ctrl-C, and at the end of each run. (At the end, 3.180 sends only SIGINT.) What is said after it is shown from
@@ -235,13 +235,19 @@ export class EngineRun {
     const resource = this.resource(urn);
     const { found } = resource;
     resource.found = undefined;
-    resource.isRegistered = resource.isChecked = true;
+    resource.isChecked = true;
     // A create follows. If the state has an instance, it is replaced.
     if (Object.keys(olds).length === 0) resource.isKept = false;
-    if (this.#kind === "recorded") this.#kind = "program";
-    this.#folder.noteStack(urn);
+    this.#register(urn);
     this.#tell(urn);
     return found;
+  }
+
+  /** Notes that the program, or an import, asks for the resource. */
+  #register(urn: string): void {
+    this.resource(urn).isRegistered = true;
+    if (this.#kind === "recorded") this.#kind = "program";
+    this.#folder.noteStack(urn);
   }
 
   /** `instance`: as the state has it. */
@@ -267,6 +273,8 @@ export class EngineRun {
 
   /** A Create, or, with an id, an Update. */
   change({ urn, preview, id }: { urn: string; preview: boolean; id?: string }): ChangeOccasion {
+    // The Update of a step that is skipped is all that shows that the program still asks for the resource.
+    if (preview && id !== undefined) this.#register(urn);
     if (preview) return { is: "preview" };
     this.#act();
     const resource = this.resource(urn);

@@ -65,8 +65,10 @@ class ComputeProvider implements calls.Provider {
   });
 
   readonly update = this.#inSession("updated", (session, request: calls.UpdateRequest) => {
-    const { id } = request;
+    const { id, urn } = request;
     const occasion = session.engine.change(request);
+    // For a step that is skipped in an `up`, no Check and no Diff come.
+    if (occasion.is === "preview") session.engine.hold(urn, heldBy(request));
     if (occasion.is === "repeat" && occasion.of === "create")
       return succeeded(session, request, repeatCreate(session, request, occasion.unfinished));
     const updated = onceLooked(session, request, async () => ({
@@ -192,6 +194,8 @@ async function succeeded(
   request: calls.CreateRequest | calls.UpdateRequest,
   response: Promise<calls.CreateResponse>,
 ): Promise<calls.Kept<calls.CreateResponse>> {
+  // A preview answers what an `up` would find, and finds nothing.
+  if (request.preview) return kept(session, await response);
   const { urn } = request;
   const note = (id: string, outputs: PropertyMap) => {
     const isAwaited = session.state.unfinished.has(id);
