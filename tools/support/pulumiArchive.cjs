@@ -76,6 +76,7 @@ async function download(address, file, options) {
   const abortAfter = (ms, what) =>
     setTimeout(() => abort.abort(new Error(`${what} for ${ms / 1000} s`)), ms);
   let timer = abortAfter(answerTimeoutMs, "the server did not answer");
+  let closed;
   try {
     const { ok, status, headers, body } = await fetch(address, { signal: abort.signal });
     if (!ok) throw new Error(`HTTP ${status}`);
@@ -83,6 +84,9 @@ async function download(address, file, options) {
     const totalBytes = Number(headers.get("content-length"));
     let bytes = 0;
     let tenths = 0;
+    const written = createWriteStream(partial);
+    // A stream that is cut at once makes its file after that.
+    closed = new Promise((resolve) => written.once("close", resolve));
     await pipeline(
       Readable.fromWeb(body),
       async function* (chunks) {
@@ -95,11 +99,12 @@ async function download(address, file, options) {
           yield chunk;
         }
       },
-      createWriteStream(partial),
+      written,
     );
     renameSync(partial, file);
   } finally {
     clearTimeout(timer);
+    await closed;
     rmSync(partial, { force: true });
   }
 }
