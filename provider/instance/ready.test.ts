@@ -122,6 +122,22 @@ test.each([
   expect(world.messages.warnings).toEqual([expect.stringContaining(says)]);
 });
 
+test("a pause that is longer than the operation's time is no end of it: nothing that one listing has shown counts", async () => {
+  const world = scene();
+  becomes(world, "OFFLINE");
+  const { operations } = world.session;
+  world.service.listFaults.push(undefined, () => {
+    const error = answered(429, "GET");
+    const call = { method: "GET", path: "/v2/instances" } as const;
+    operations.retrying({ ...call, error, inMs: 3_600_000, isAsked: true });
+    return new Promise(() => undefined);
+  });
+  const { message, state } = await unfinishedOf(wait(world));
+  expect(message).toContain("HTTP 429");
+  expect(state.outputs).toMatchObject({ status: "OFFLINE" });
+  expect(world.clock.now()).toBeLessThan(60_000);
+});
+
 test("at the end of the operation's time, a status that the document does not have leaves the instance unfinished, and is named", async () => {
   const world = scene();
   becomes(world, "BOOTING");

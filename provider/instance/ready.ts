@@ -125,7 +125,7 @@ class WaitUntilReady {
       const isPortMissing = status === "ACTIVE" && port !== undefined;
       // At the end of the operation's time, what is listed counts.
       const mayCount = missing !== undefined && missing.countsAfterMs < Infinity && !isPortMissing;
-      if (error instanceof TimedOut && mayCount) return "over";
+      if (error instanceof TimedOut && !error.pause && mayCount) return "over";
       throw error;
     }
   }
@@ -157,7 +157,7 @@ class WaitUntilReady {
   /**
    * Takes an instance that has left PROVISIONING, but that no listing can show.
    *
-   * @throws InstanceUnfinished unless the service has no cursor
+   * @throws InstanceUnfinished, unless `compute:cursorParameter` is "none"
    */
   #takeCutOff(): void {
     const { notices, settings, places } = this.#session;
@@ -209,9 +209,9 @@ class WaitUntilReady {
   }
 }
 
-/** Returns the error for an instance that was listed, and is then proven gone (G3). */
+/** Returns the error for an instance that is proven gone (G3). */
 export function goneInstance(instance: Instance): InstanceUnfinished {
-  const own = `instance ${instance.id} was listed before, and is now missing from two complete listings`;
+  const own = `instance ${instance.id} is gone: it is now missing from two complete listings`;
   return unfinishedInstance(instance, own, ". Run `pulumi up` again to create it anew", true);
 }
 
