@@ -85,7 +85,7 @@ export class RunFolder<Line extends { readonly urn: string }> {
     const folder = this.#folder;
     if (folder === undefined || this.#hasEnded) return;
     attempt(() => {
-      // The last of the other processes that end removes it.
+      // Another process may have removed the folder at its end.
       this.#disk.makeFolder(folder);
       this.#disk.append(this.#file, `${JSON.stringify(line)}\n`);
     });

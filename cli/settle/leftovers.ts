@@ -52,8 +52,8 @@ export function leftoversIn(items: readonly ListItem[], state: StackState): Stac
 }
 
 /**
- * Returns the leftovers that a person is told of: each that no state explains, and of the others those that stop an `up` all the
- * same. What the state of the stack explains stops only a create for which the engine shows no state.
+ * Returns the leftovers that a person is told of: those that no state explains, if they would stop a create under the policy "fail",
+ * and of the others those that stop an `up` all the same. What the state of the stack explains stops only a create for which the engine shows no state.
  */
 export function namedOf(
   leftovers: readonly StackLeftover[],

@@ -72,8 +72,8 @@ function keep({ stack, text }: StackState, now: Date, { env }: Terminal): string
 // ── The changed state ────────────────────────────────────────────────────────────────────────────
 
 /**
- * Returns what these rows put into the state. `origin` is that of the listing. The next create does not ask about what the state has
- * for the resource, what that or the killed create knew of, and what a person gives up.
+ * Returns what these rows put into the state. `origin` is that of the listing. `known` has the ids of what the state has for the
+ * resource, of what that knows, of what was listed before the POST of the killed create, and of the other candidates.
  */
 export function putsOf(
   rows: readonly Row[],
@@ -126,8 +126,8 @@ interface RawExport {
 }
 
 /**
- * Returns the text of the state with these instances, in which what the state has knows of those that are let run. It has no pending
- * operation, since `pulumi stack import` drops them all.
+ * Returns the text of the state with these instances. Each resource in `letRun` gets the ids that a person lets run
+ * (`Instance.known`). The text has no pending operation, since `pulumi stack import` drops them all.
  */
 export function settleState(
   state: StackState,

@@ -27,8 +27,8 @@ export function decideForRun(settings: Settings, env: NodeJS.ProcessEnv) {
   const { policy, leftovers } = wordsForRun(env);
   const deletePolicy = policy ?? settings.deletePolicy;
   const isDecidedHere = deletePolicy !== settings.deletePolicy;
-  // "retain" is for instances that a person has looked at. Nobody has looked at a leftover, so one that stops a create without the
-  // variable still does.
+  // "retain" is for instances that a person has looked at. Nobody has looked at a leftover, so a leftover
+  // still stops the create.
   const guard = isDecidedHere && settings.deletePolicy === "fail" ? "tag" : undefined;
   return {
     settings: { ...settings, deletePolicy, leftovers: leftovers ?? settings.leftovers ?? guard },

@@ -182,7 +182,7 @@ export const settingDescriptions: Record<SettingName, string> = {
   destroyPath:
     "Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.",
   cursorParameter:
-    "Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.",
+    "Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.",
   validateCredentials: `Whether the provider checks the token with GET /v2/account before any other request. Default ${defaults.validateCredentials}.`,
   leftovers: `What a create does if the service lists instances that earlier creates of the same resource may have left. ${explained(meanings.leftovers)} Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (\`deletePolicy\`), and any other is only named. For one run: \`COMPUTE_LEFTOVERS\` in the environment.`,
   userDataInState: `What the state holds of the user data (\`userData\`, \`userDataBase64\`) of an instance. ${explained(meanings.userDataInState)} Default \`${defaults.userDataInState}\`.`,

@@ -154,7 +154,7 @@ async function answer(
     return { id, outputs };
   } catch (error) {
     const unfinished = unfinishedError(session, error, instance);
-    // If an error hook repeats the create, it makes a new instance, from the same text, only in place of one that is gone.
+    // If an error hook repeats the Create (before engine 3.274), that makes a new instance from the same text if this one is gone.
     if (unfinished.isGone) {
       engine.resource(urn).unfinished = undefined;
       ledger.remove(urn);

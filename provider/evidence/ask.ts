@@ -21,8 +21,8 @@ interface Asking {
 /**
  * Returns the verdict of listings that began after the session's last write: a listed instance takes one, and the proof that
  * an instance is absent takes two or more. Waits only until the next listing may prove something (`nextLookAt`). An
- * incomplete listing ends the search. Where a listing that shows none of ours proves nothing in a moment (`noneOfOursMs`), the first
- * of those that others have got counts, too.
+ * incomplete listing ends the search. With `noneOfOursMs`, the first of the session's listings in a row that show none of ours counts,
+ * also if it came before this call (`withoutOurs`).
  *
  * @throws the error of a failed listing, or the reason of `signal`
  */

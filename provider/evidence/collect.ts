@@ -19,7 +19,7 @@ const statusOrder: readonly InstanceStatus[] = ["PROVISIONING", "ACTIVE", "OFFLI
 /** In case the service always promises another page. */
 const maxPages = 500;
 
-/** The cursor that is tried if `compute:cursorParameter` names none: the service's document speaks the dialect that has it. */
+/** The cursor that is tried if `compute:cursorParameter` is not set: the service's document speaks the dialect that has it. */
 export const usualCursor = "starting_after";
 /** The `compute:cursorParameter` of a service without a cursor. */
 export const noCursor = "none";

@@ -30,7 +30,7 @@ export interface PollerWait {
   /** The instance as a listing has shown it just now. */
   listed?: ListItem | undefined;
   signal: AbortSignal;
-  /** As in `ask`. */
+  /** As in `Asking` of `ask.ts`. */
   known: () => Known;
   /** Called after each look, unless its listing is ignored: with a transient error if it failed. */
   onLook: (problem: RequestError | undefined) => void;
@@ -104,7 +104,7 @@ export class Poller {
   }
 
   /**
-   * Resolves once `onListed` ends the wait, or the instance was listed and is then proven gone. A look that failed with a
+   * Resolves once `onListed` ends the wait, or listings show another end (`WaitEnd`). A look that failed with a
    * transient error is repeated. Any other error of a look ends every wait that shares the look. An abort, or an error of a
    * callback, ends only its own wait.
    *

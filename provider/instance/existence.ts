@@ -27,8 +27,8 @@ export function listedBy(session: Pick<Session, "settledBy">, { acceptedAt }: Wa
  */
 type Stake = "drop" | "say";
 
-/** For how long listings that show none of ours prove nothing, if the settling time is not shorter, and half of the operation's. */
-const noneOfOursMs = 60_000;
+/** The longest pause after a listing that shows none of ours. The settling time or half of the operation's time may be shorter. */
+const maxNoneOfOursMs = 60_000;
 
 /** Returns what listings are asked about an instance. */
 export function questionOf(
@@ -44,7 +44,7 @@ export function questionOf(
     pollIntervalMs,
     ...(stake === "drop" &&
       isBilled(session, instance) && {
-        noneOfOursMs: Math.min(noneOfOursMs, settlingMs, (seconds * 1000) / 2),
+        noneOfOursMs: Math.min(maxNoneOfOursMs, settlingMs, (seconds * 1000) / 2),
       }),
   };
 }

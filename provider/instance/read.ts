@@ -34,7 +34,7 @@ export async function readInstance(
 ): Promise<ReadResponse | undefined> {
   const { id, urn } = request;
   const before = new Instance(request);
-  // What a `.get()` has read may be the instance of a create that is in doubt.
+  // Only a refresh proves that the stack has the instance. What a `.get()` has read may be that of a create in doubt.
   if (occasion === "refresh") session.noteShown(before);
   using operation = session.operations.of(request, "read");
   // An empty answer drops an instance, or makes a program create another one.

@@ -72,7 +72,7 @@ export class Session {
   failedLook: Error | undefined;
   /** The parameter by which listings page. Undefined if there is none, or once it has proved useless. */
   #cursorParameter: string | undefined;
-  /** Whether it may be tried if a service pages by the usual parameter, which no setting names. */
+  /** Whether nobody has tried yet if the service pages by `usualCursor`. False if the setting names a cursor, or "none". */
   #isCursorOpen: boolean;
 
   constructor(

@@ -50,7 +50,7 @@ namespace ComputeInstances.Compute
         public Output<string?> BaseUrl { get; private set; } = null!;
 
         /// <summary>
-        /// Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
+        /// Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.
         /// </summary>
         [Output("cursorParameter")]
         public Output<string?> CursorParameter { get; private set; } = null!;
@@ -137,7 +137,7 @@ namespace ComputeInstances.Compute
         public Input<string>? BaseUrl { get; set; }
 
         /// <summary>
-        /// Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
+        /// Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.
         /// </summary>
         [Input("cursorParameter")]
         public Input<string>? CursorParameter { get; set; }

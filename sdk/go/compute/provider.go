@@ -59,7 +59,7 @@ type Provider struct {
 
 	// Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
 	BaseUrl pulumi.StringPtrOutput `pulumi:"baseUrl"`
-	// Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
+	// Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.
 	CursorParameter pulumi.StringPtrOutput `pulumi:"cursorParameter"`
 	// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
 	DeletePolicy pulumi.StringPtrOutput `pulumi:"deletePolicy"`
@@ -97,7 +97,7 @@ type providerArgs struct {
 	ApiToken *string `pulumi:"apiToken"`
 	// Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
 	BaseUrl *string `pulumi:"baseUrl"`
-	// Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
+	// Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.
 	CursorParameter *string `pulumi:"cursorParameter"`
 	// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
 	DeletePolicy *DeletePolicy `pulumi:"deletePolicy"`
@@ -129,7 +129,7 @@ type ProviderArgs struct {
 	ApiToken pulumi.StringPtrInput
 	// Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
 	BaseUrl pulumi.StringPtrInput
-	// Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
+	// Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.
 	CursorParameter pulumi.StringPtrInput
 	// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
 	DeletePolicy DeletePolicyPtrInput
@@ -197,7 +197,7 @@ func (o ProviderOutput) BaseUrl() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.BaseUrl }).(pulumi.StringPtrOutput)
 }
 
-// Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
+// Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.
 func (o ProviderOutput) CursorParameter() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.CursorParameter }).(pulumi.StringPtrOutput)
 }

@@ -39,7 +39,7 @@ class ProviderArgs:
 
         :param pulumi.Input[_builtins.str] api_token: Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.
         :param pulumi.Input[_builtins.str] base_url: Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
-        :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
+        :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.
         :param pulumi.Input['DeletePolicy'] delete_policy: What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroy_path` (the default if `destroy_path` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
         :param pulumi.Input['LeftoverPolicy'] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`delete_policy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
@@ -109,7 +109,7 @@ class ProviderArgs:
     @pulumi.getter(name="cursorParameter")
     def cursor_parameter(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
+        Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.
         """
         return pulumi.get(self, "cursor_parameter")
 
@@ -302,7 +302,7 @@ class Provider(pulumi.ProviderResource):
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[_builtins.str] api_token: Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.
         :param pulumi.Input[_builtins.str] base_url: Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
-        :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
+        :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.
         :param pulumi.Input['DeletePolicy'] delete_policy: What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroy_path` (the default if `destroy_path` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
         :param pulumi.Input['LeftoverPolicy'] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`delete_policy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
@@ -418,7 +418,7 @@ class Provider(pulumi.ProviderResource):
     @pulumi.getter(name="cursorParameter")
     def cursor_parameter(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
+        Name of the list's cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.
         """
         return pulumi.get(self, "cursor_parameter")
 

@@ -75,14 +75,14 @@ public class Provider extends com.pulumi.resources.ProviderResource {
         return Codegen.optional(this.baseUrl);
     }
     /**
-     * Name of the list&#39;s cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
+     * Name of the list&#39;s cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.
      * 
      */
     @Export(name="cursorParameter", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> cursorParameter;
 
     /**
-     * @return Name of the list&#39;s cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
+     * @return Name of the list&#39;s cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.
      * 
      */
     public Output<Optional<String>> cursorParameter() {

@@ -53,14 +53,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Name of the list&#39;s cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
+     * Name of the list&#39;s cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.
      * 
      */
     @Import(name="cursorParameter")
     private @Nullable Output<String> cursorParameter;
 
     /**
-     * @return Name of the list&#39;s cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
+     * @return Name of the list&#39;s cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.
      * 
      */
     public Optional<Output<String>> cursorParameter() {
@@ -312,7 +312,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param cursorParameter Name of the list&#39;s cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
+         * @param cursorParameter Name of the list&#39;s cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.
          * 
          * @return builder
          * 
@@ -323,7 +323,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param cursorParameter Name of the list&#39;s cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create in a tenant of more than 100 instances ends unfinished, unless this is `none`.
+         * @param cursorParameter Name of the list&#39;s cursor parameter, if the service has one. The provider passes the last id of a page in it. `none` says that the service has none. Not set by default: then the provider tries `starting_after` once a run, and uses it if it pages. Without a cursor, a create ends unfinished if no listing can show its instance, as with more than 100 ACTIVE ones, unless this is `none`.
          * 
          * @return builder
          * 
