@@ -301,7 +301,7 @@ test("an Update by which an error hook repeats a create has the time-out of a cr
   for (let time = 0; time < 2; time++) {
     const gone = await errorOf(provider.update({ ...held, timeoutSeconds: 300, preview: false }));
     expect(gone).toMatchObject({ name: "InstanceUnfinished", id });
-    expect(gone.message).toMatch(/^instance i-1 was listed before.* to create it anew$/);
+    expect(gone.message).toMatch(/^instance i-1 is gone: .* to create it anew$/);
   }
 });
 
