@@ -202,8 +202,9 @@ interface Newest {
 
 /**
  * Returns what the replacement of an instance lacks. Undefined if it is ready. A listing counts, not the state, but it does not finish
- * what this run's Create or Update has not finished. Where listings are cut off, the state of a finished one may still say PROVISIONING. An address that
- * was never there counts only in the run that has waited for the replacement, which may be meant to have none.
+ * what this run's Create or Update has not finished. Where listings are cut off, the state of a finished one may still say
+ * PROVISIONING. An address that was never there counts only in the run that has waited for the replacement, which may be meant to
+ * have none.
  */
 function needOf(before: Instance, next: KnownInstance, newest?: Newest): Need | undefined {
   const wait = "pulumi up";
