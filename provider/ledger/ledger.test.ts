@@ -103,6 +103,20 @@ test("a second create of one session finds the record of the first, and makes it
 /** The run has no complete listing. */
 const unlisted = () => undefined;
 
+test("a record that its session removes and ends, between the read of its file and the look at its lock, is not in doubt", () => {
+  const other = open();
+  other.ledger.claim(other.own("web"));
+  other.ledger.update(urn, { at, id: "i-1", givenBy: other.session });
+  const { ledger } = open({
+    testLock: () => {
+      other.ledger.endInOrder();
+      return "free";
+    },
+  });
+  expect(ledger.endRun({ scope }, unlisted)).toEqual([]);
+  expect(ledger.find(urn)).toBeUndefined();
+});
+
 test("a session that has only taken a record over does not end its doubt at its own end", async () => {
   const left = await leaveInDoubt(folder, "web", { id: "i-1", givenBy: "killed" });
   const { ledger } = open();

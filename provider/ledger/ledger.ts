@@ -341,9 +341,13 @@ export class Ledger {
   #read(name: string): InFile | undefined {
     const path = join(this.#folder ?? "", name);
     try {
-      const record = recordSchema.parse(JSON.parse(this.#disk.read(path)));
+      const text = this.#disk.read(path);
+      const record = recordSchema.parse(JSON.parse(text));
       if (fileNameOf(record.urn) !== name) return { kind: "unreadable", path };
-      return { kind: "found", record, liveness: this.#testLiveness(record.session) };
+      const liveness = this.#testLiveness(record.session);
+      // A session that ends in order removes its files before it is dead, perhaps since this one was read.
+      if (liveness === "dead" && this.#disk.read(path) !== text) return this.#read(name);
+      return { kind: "found", record, liveness };
     } catch (error) {
       return isMissing(error) ? undefined : { kind: "unreadable", path };
     }
