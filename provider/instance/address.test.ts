@@ -309,5 +309,5 @@ test("the Info column says what is awaited", async () => {
   await world.clock.sleep(15_000);
   world.service.set("i-1", { ipv4_public: address });
   await ended;
-  expect(world.messages.all).toContain("status ACTIVE without an address, 10 s of 15 min, i-1");
+  expect(world.messages.all).toContain("status ACTIVE without an address, 1 s of 15 min, i-1");
 });

@@ -318,9 +318,7 @@ test("the Info column shows the port, and how the last try failed", async () => 
   const world = answersAt(25_000);
   await create(world);
   const shown = world.messages.all.filter((line) => line.startsWith("status"));
-  expect(shown).toEqual(
-    [1, 10, 20].map((s) => `status port 22: connection refused, ${s} s of 15 min, i-1`),
-  );
+  expect(shown).toEqual(["status port 22: connection refused, 1 s of 15 min, i-1"]);
 });
 
 test.each<[AwaitedPort["failed"], string]>([

@@ -113,7 +113,7 @@ test("a billed instance is gone only once none of ours has been listed for the s
   await world.clock.sleep(50_000);
   world.service.has("i-1", { name: "web" });
   expect((await ended)?.id).toBe("i-1");
-  expect(world.messages.all).toContain("status not listed, looking again, 10 s of 5 min, i-1");
+  expect(world.messages.all).toContain("status not listed, looking again, 31 s of 5 min, i-1");
   world.service.instances.delete("i-1");
   await world.clock.sleep(3000);
   const begunAt = world.clock.now();

@@ -85,8 +85,6 @@ test("the Info column names the trouble until the service answers again, also wh
   expect(shown).toEqual([
     "web: PROVISIONING, 1 s of 15 min, i-1",
     "web: 429, next try in 6 s, 3 s of 15 min, i-1",
-    "web: 429, 10 s of 15 min, i-1",
-    "web: 429, 20 s of 15 min, i-1",
     "web: 503, 21 s of 15 min, i-1",
     "web: PROVISIONING, 26 s of 15 min, i-1",
   ]);
