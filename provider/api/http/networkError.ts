@@ -24,70 +24,59 @@ export function shortNetworkError(error: Error): NetworkTrouble | undefined {
   return networkTrouble(networkCode(error));
 }
 
+/** What follows the few words in a sentence. What is not here says with whom the connection was to be. */
+const details: Readonly<
+  Partial<Record<NetworkTrouble, (reached: Reached, code: string, error: NetworkError) => string>>
+> = {
+  "host name not found": hostName,
+  "host name lookup failed": hostName,
+  "connection broke": (reached) => ` ${whereItBroke[reached.stage](reached)}`,
+  "proxy failed": (_, _code, { message }) => ` (${message})`,
+  "answer cut short": () => "",
+  "answer with too long headers": () => "",
+  "answer that is not HTTP": (reached) => ` (${reached.baseUrl.host})${otherScheme(reached)}`,
+  // The code is shown instead of OpenSSL's message, which contains names of OpenSSL's source files.
+  "no TLS connection": (reached, code) =>
+    ` with ${tlsPeerOf(reached)} (${code})${otherScheme(reached)}`,
+  "bad certificate": (reached, code) =>
+    ` of ${tlsPeerOf(reached)} (${code}): ${certificateProblems[code] ?? untrusted}`,
+};
+
+const whereItBroke: Readonly<Record<Stage, (reached: Reached) => string>> = {
+  connecting: (reached) => `while it was being made (${peerOf(reached)})${otherScheme(reached)}`,
+  sent: () => "before an answer came",
+  answering: () => "in the middle of the answer",
+};
+
+const isForOther =
+  "it is for another host; the address has to name the host as the certificate does";
+const certificateProblems: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED:
+    "it has expired, and has to be renewed at the service, unless this machine's clock is wrong",
+  CERT_NOT_YET_VALID: "it is not valid yet; this machine's clock may be wrong",
+  ERR_TLS_CERT_ALTNAME_INVALID: isForOther,
+  HOSTNAME_MISMATCH: isForOther,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    "it is not trusted: the service does not send the certificate of its issuer, and this machine lacks it; the service has to send it, or NODE_EXTRA_CA_CERTS has to name its file",
+};
+const untrusted =
+  "it is not trusted; add the certificate of its authority to those of this system, or set NODE_EXTRA_CA_CERTS to its file";
+
 /** Returns what happened, as a part of a sentence. */
 export function networkErrorMessage(error: NetworkError, reached: Reached): string {
   const code = networkCode(error);
-  const { host, hostname } = reached.baseUrl;
   // Node tries one address of the host after the other.
   if (error.errors)
     return `no connection to ${peerOf(reached)}: ${error.errors.map(attemptAt).join(", ")}`;
   const trouble = shortNetworkError(error);
-  switch (trouble) {
-    case undefined: {
-      const text = error.message || error.name;
-      return code && !text.includes(code) ? `${text} (${code})` : text;
-    }
-    case "host name not found":
-    case "host name lookup failed":
-      return `${trouble} (${error.hostname ?? hostname})`;
-    case "connection broke":
-      return `${trouble} ${whereItBroke(reached)}`;
-    case "proxy failed":
-      return `${trouble} (${error.message})`;
-    case "answer cut short":
-    case "answer with too long headers":
-      return trouble;
-    case "answer that is not HTTP":
-      return `${trouble} (${host})${otherScheme(reached)}`;
-    // The code is shown instead of OpenSSL's message, which contains names of OpenSSL's source files.
-    case "no TLS connection":
-      return `${trouble} with ${tlsPeerOf(reached)} (${code})${otherScheme(reached)}`;
-    case "bad certificate":
-      return `${trouble} of ${tlsPeerOf(reached)} (${code}): ${problemOfCertificate(code)}`;
-    case "connection refused":
-    case "connection timed out":
-    case "connection not permitted":
-    case "host unreachable":
-    case "network unreachable":
-      return `${trouble} (${peerOf(reached)})`;
-  }
+  if (trouble !== undefined)
+    return trouble + (details[trouble]?.(reached, code, error) ?? ` (${peerOf(reached)})`);
+  const text = error.message || error.name;
+  return code && !text.includes(code) ? `${text} (${code})` : text;
 }
 
-function whereItBroke(reached: Reached): string {
-  switch (reached.stage) {
-    case "connecting":
-      return `while it was being made (${peerOf(reached)})${otherScheme(reached)}`;
-    case "sent":
-      return "before an answer came";
-    case "answering":
-      return "in the middle of the answer";
-  }
-}
-
-function problemOfCertificate(code: string): string {
-  switch (code) {
-    case "CERT_HAS_EXPIRED":
-      return "it has expired, and has to be renewed at the service, unless this machine's clock is wrong";
-    case "CERT_NOT_YET_VALID":
-      return "it is not valid yet; this machine's clock may be wrong";
-    case "ERR_TLS_CERT_ALTNAME_INVALID":
-    case "HOSTNAME_MISMATCH":
-      return "it is for another host; the address has to name the host as the certificate does";
-    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
-      return "it is not trusted: the service does not send the certificate of its issuer, and this machine lacks it; the service has to send it, or NODE_EXTRA_CA_CERTS has to name its file";
-    default:
-      return "it is not trusted; add the certificate of its authority to those of this system, or set NODE_EXTRA_CA_CERTS to its file";
-  }
+function hostName({ baseUrl }: Reached, _: string, error: NetworkError): string {
+  return ` (${error.hostname ?? baseUrl.hostname})`;
 }
 
 function peerOf({ baseUrl: { host }, proxy }: Reached): string {
