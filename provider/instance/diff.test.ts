@@ -406,7 +406,7 @@ test("an unknown value may turn out to be unchanged, so it is only a warning (G4
     const world = existing();
     await diffOf(world, news);
     expect(world.messages.warnings).toEqual([
-      expect.stringContaining("instance i-1 is perhaps replaced, once all values are known"),
+      expect.stringContaining("the instance is perhaps replaced, once all values are known"),
     ]);
     expect(world.service.calls).toEqual([]);
   }

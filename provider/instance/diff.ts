@@ -146,11 +146,7 @@ function endDiff(
     case "warnElsewhere":
       return session.notices.warnOfFinding({ ...step.elsewhere, own: "out of reach" }, urn);
     case "warnPerhapsReplaced":
-      return session.notices.warnOnce(
-        "perhaps replaced",
-        `instance ${id} is perhaps replaced, once all values are known. If it is, \`pulumi up\` refuses that for as long as it exists${noCall} (${pageAt("delete.md#a-replacement")})`,
-        urn,
-      );
+      return session.notices.warnOfFinding(perhapsReplaced, urn);
     case "refuseElsewhere":
       throw new OperationFailed(step.elsewhere);
     case "refuseStateless":
@@ -173,6 +169,13 @@ function endDiff(
     }
   }
 }
+
+const perhapsReplaced: Report = {
+  own: "the instance is perhaps replaced, once all values are known",
+  shared: [
+    `. If it is, \`pulumi up\` refuses that for as long as it exists${noCall} (${pageAt("delete.md#a-replacement")})`,
+  ],
+};
 
 // ── Which inputs changed ─────────────────────────────────────────────────────────────────────────
 

@@ -140,15 +140,12 @@ function keepState(
   why: string,
 ): Instance {
   const { id, urn } = before;
-  notices.warnOnce(
-    `unproven: ${why}`,
-    `instance ${id} is not in the listing, but the state keeps it unchanged: ${why}`,
-    urn,
-  );
+  const own = "the instance is not in the listing, but the state keeps it unchanged";
+  notices.warnOfFinding({ own, shared: [`: ${why}`] }, urn);
   ctx.messages.status(urn, "kept unchanged in the state, although no listing shows it");
   if (before.isUnfinished) {
-    const own = `instance ${id} was not finished when last seen`;
-    throw unfinishedInstance(before, own, ". The next `pulumi up` goes on waiting for it");
+    const clause = `instance ${id} was not finished when last seen`;
+    throw unfinishedInstance(before, clause, ". The next `pulumi up` goes on waiting for it");
   }
   return before;
 }

@@ -162,8 +162,8 @@ class WaitUntilReady {
   #takeCutOff(): void {
     const { notices, settings, places } = this.#session;
     const { id, urn } = this.#instance;
-    const own = `instance ${id} has left PROVISIONING, but the service's listings are cut off before they show it`;
     if (settings.cursorParameter !== noCursor) {
+      const own = `instance ${id} ${isCutOff}`;
       const { shared } = refusalReport({
         what: own,
         ways: [
@@ -177,11 +177,7 @@ class WaitUntilReady {
     this.#instance = this.#item
       ? this.#instance.seenAs(this.#item, this.#wait.origin)
       : this.#instance.finished();
-    notices.warnOnce(
-      "notListed",
-      `${own}, so its status and its address are not known. \`pulumi refresh\` records them once it is listed`,
-      urn,
-    );
+    notices.warnOfFinding(cutOffFinding, urn);
   }
 
   /** Takes what the wait has seen, and shows in the Info column what is awaited. */
@@ -208,6 +204,16 @@ class WaitUntilReady {
     if (!this.#progress.missing) this.#end.abort(notNeeded);
   }
 }
+
+/** What is true of an instance past the first page of listings without a cursor. */
+const isCutOff =
+  "has left PROVISIONING, but the service's listings are cut off before they show it";
+const cutOffFinding: Report = {
+  own: `the instance ${isCutOff}`,
+  shared: [
+    ", so its status and its address are not known. `pulumi refresh` records them once it is listed",
+  ],
+};
 
 /** Returns the error for an instance that is proven gone (G3). */
 export function goneInstance(instance: Instance): InstanceUnfinished {

@@ -48,13 +48,6 @@ export class Notices {
     return this.#said.add(subject);
   }
 
-  /** Prints a warning, once for each subject. */
-  warnOnce(subject: string, text: string, urn: string): void {
-    if (!this.markSaid(subject)) return;
-    const notice = `${text}. The same may be true of other instances of this run`;
-    this.#ctx.messages.warning(notice, urn);
-  }
-
   /** Warns of what is true of several instances, at the first of them. `reportFindings` counts the others. */
   warnOfFinding(finding: Report, urn: string): void {
     const lines = wholeOf(finding);

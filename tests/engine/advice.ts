@@ -473,7 +473,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/diff.ts",
-    text: "is perhaps replaced, once all values are known",
+    text: "refuses that for as long as it exists",
     ways: { reports },
   },
   // ── Refused deletes and replacements, and instances out of reach ──
