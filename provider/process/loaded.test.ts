@@ -88,7 +88,6 @@ test("of the provider's modules, only those that speak to the engine are loaded 
     "provider/pulumi/names.ts",
     "provider/pulumi/propertyValue.ts",
     "provider/redaction.ts",
-    "provider/version.ts",
   ]);
   expect(bytes(ours)).toBeLessThan(64 * 1024);
 });

@@ -12,7 +12,7 @@ import type { Provider } from "../pulumi/calls";
 import { instanceHandlers } from "./instanceHandlers";
 import { InvalidMessage, requireToken, toCheckReply, toDiffReply } from "./messages";
 import { decodeProperties, encodeProperties } from "./properties";
-import { diffSettings, newerSdkWarning, splitInputs } from "./providerInputs";
+import { diffSettings, splitInputs } from "./providerInputs";
 import { ProviderServer, type ServerDependencies } from "./server";
 
 /** Makes the server of the plugin, which does not listen yet. To a call without a handler, grpc-js answers UNIMPLEMENTED. */
@@ -56,15 +56,12 @@ function pluginHandlers(server: ProviderServer, { schema, version }: ServerDepen
 }
 
 /** The handlers of the calls about the settings. */
-function settingsHandlers(server: ProviderServer, { log, version }: ServerDependencies) {
+function settingsHandlers(server: ProviderServer, { log }: ServerDependencies) {
   return {
     checkConfig: server.beginningRun(async (provider, request: pb.CheckRequest) => {
-      const sent = decodeProperties(request.getNews());
-      const { settings, own } = splitInputs(sent);
+      const { settings, own } = splitInputs(decodeProperties(request.getNews()));
       const urn = request.getUrn();
       const { inputs, failures } = await provider.checkConfig({ urn, news: settings });
-      const warning = newerSdkWarning(sent, { pluginVersion: version, folder: __dirname });
-      if (warning !== undefined) log.warning(warning, urn);
       return toCheckReply({ ...inputs, ...own }, failures, (text) => log.clean(text));
     }),
     diffConfig: server.unary((request: pb.DiffRequest) => {

@@ -1,7 +1,5 @@
 /** The inputs of the provider resource: the settings, and the entries that the engine adds. */
 import { isDeepStrictEqual } from "node:util";
-import metadata from "../../metadata.json";
-import { isOlder } from "../version";
 import { hasUnknown, propertyMap, reveal, type PropertyMap } from "../pulumi/propertyValue";
 import type { DiffKind } from "../pulumi/names";
 import type { DiffResponse } from "../pulumi/calls";
@@ -32,22 +30,4 @@ export function diffSettings(oldInputs: PropertyMap, newInputs: PropertyMap): Di
     }
   }
   return { detailed, deleteBeforeReplace: false };
-}
-
-/**
- * Returns a warning if the program's SDK is newer than this plugin in `folder`. The engine runs a plugin of any version
- * that it finds on PATH or in `plugins.providers`.
- */
-export function newerSdkWarning(
-  { version: sdkVersion }: PropertyMap,
-  { pluginVersion, folder }: { pluginVersion: string; folder: string },
-): string | undefined {
-  if (typeof sdkVersion !== "string" || !isOlder(pluginVersion, sdkVersion)) return undefined;
-  const { name, pluginDownloadURL } = metadata;
-  return (
-    `the program asks for version ${sdkVersion} of the ${name} plugin, but the plugin in ${folder}, which ` +
-    `Pulumi uses, is ${pluginVersion}: what is new in ${sdkVersion} does not work. Remove ${folder} from PATH ` +
-    `or from plugins.providers in Pulumi.yaml, and install the plugin that the program asks for: ` +
-    `\`pulumi plugin install resource ${name} ${sdkVersion} --server ${pluginDownloadURL}\``
-  );
 }

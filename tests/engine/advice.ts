@@ -662,17 +662,6 @@ export const advice: readonly Advice[] = [
       ),
     },
   },
-  {
-    file: "provider/rpc/providerInputs.ts",
-    text: "pulumi plugin install resource",
-    ways: {
-      "pulumi plugin install": engine(
-        "installing",
-        "`pulumi plugin install --server` downloads the plugin",
-      ),
-    },
-  },
-
   // ── A pause that the service asks for ──
   {
     file: "provider/abort.ts",
