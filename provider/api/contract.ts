@@ -73,28 +73,14 @@ const accepted = z.object({
   networks: lenient(elements(network)),
 });
 
-/** Says why an item can't be read. It always is because of its id. */
-function whyUnreadable(element: unknown): string {
-  const { id } = Object(element) as { id?: unknown };
-  if (id === undefined || id === "") return "it has no id";
-  return typeof id === "string"
-    ? "its id is not printable, is too long, contains the token, or means an unknown value to Pulumi"
-    : "its id is not a text";
-}
-
 /** The schemas with which the client reads responses. */
 export const tolerant = {
   /** Section "List envelope". A listing with an unreadable item never proves an absence. */
   page: z
     .object({ data: z.array(z.unknown()), has_more: z.boolean() })
     .transform(({ data, has_more: hasMore }): Page => {
-      const read = data.map(
-        (element) => listItem.safeParse(element).data ?? whyUnreadable(element),
-      );
-      const items = read.filter((item) => typeof item !== "string");
-      const unreadableWhy = read.find((item) => typeof item === "string");
-      const unreadable = read.length - items.length;
-      return { items, hasMore, unreadable, ...(unreadableWhy && { unreadableWhy }) };
+      const items = data.flatMap((element) => listItem.safeParse(element).data ?? []);
+      return { items, hasMore, unreadable: data.length - items.length };
     }),
   accepted: accepted.transform(({ created_at: createdAt, networks = [], ...others }): Accepted => ({
     ...others,
@@ -111,10 +97,8 @@ export type ListItem = z.infer<typeof listItem>;
 export interface Page {
   items: ListItem[];
   hasMore: boolean;
-  /** How many items could not be read. */
+  /** How many items could not be read. It always is because of their ids. */
   unreadable: number;
-  /** Why the first of them could not be read: "its id is not a text". */
-  unreadableWhy?: string | undefined;
 }
 /** The readable fields of the response to an accepted POST /v2/instances. */
 export interface Accepted extends Omit<z.infer<typeof accepted>, "created_at" | "networks"> {

@@ -70,7 +70,6 @@ class Collection {
   readonly #signal: AbortSignal;
   readonly #items = new Map<string, ListItem>();
   #unreadable = 0;
-  #unreadableWhy: string | undefined;
 
   constructor(api: ComputeApi, signal: AbortSignal) {
     this.#api = api;
@@ -90,7 +89,6 @@ class Collection {
       items: this.#items,
       complete: isComplete && this.#unreadable === 0,
       unreadable: this.#unreadable,
-      unreadableWhy: this.#unreadableWhy,
       completeStatuses,
       cursorProblem,
     };
@@ -110,7 +108,6 @@ class Collection {
   /** Does the same for a page of the whole list, whose unreadable items count. */
   #addPage(page: Page): number {
     this.#unreadable += page.unreadable;
-    this.#unreadableWhy ??= page.unreadableWhy;
     return this.#addItems(page);
   }
 

@@ -11,8 +11,6 @@ export interface ListingContent {
   readonly complete: boolean;
   /** How many items could not be read. Each of them may be any instance. */
   readonly unreadable: number;
-  /** Why the first of them could not be read: "its id is not a text". */
-  readonly unreadableWhy?: string | undefined;
   /** The statuses of which every instance is listed. Empty for a complete listing. */
   readonly completeStatuses: ReadonlySet<string>;
 }

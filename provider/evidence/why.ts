@@ -34,14 +34,13 @@ export function whyOpen({ why, listing }: Open, paging: Paging): string {
 
 /** Says why a listing is not complete. */
 export function whyIncomplete(
-  { unreadable, unreadableWhy }: ListingContent,
+  { unreadable }: ListingContent,
   { cursorParameter, settings, places }: Paging,
 ): string {
   const summary = "the service's listing is not complete";
   if (unreadable > 0) {
-    const why = unreadableWhy === undefined ? "" : ` (${unreadableWhy})`;
     const items = unreadable === 1 ? "an item" : `${unreadable} items`;
-    return `${summary}: it holds ${items} that can't be read${why}`;
+    return `${summary}: it holds ${items} that can't be read, for want of a printable id`;
   }
   const named = settings.cursorParameter;
   if (cursorParameter)

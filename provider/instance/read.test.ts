@@ -140,7 +140,7 @@ test.each<[string, (world: Scene) => unknown, string]>([
   [
     "lacks it and is not complete",
     ({ service }) => (service.unreadable = 1),
-    "can't be read (its id is a number)",
+    "can't be read, for want of a printable id",
   ],
   [
     "has no id in common with the one before",

@@ -90,7 +90,6 @@ export class FakeService implements ComputeApi {
       items: items.slice(0, limit),
       hasMore: items.length > limit,
       unreadable: this.unreadable,
-      ...(this.unreadable > 0 && { unreadableWhy: "its id is a number" }),
     };
   }
 
