@@ -8,7 +8,7 @@ import metadata from "../../metadata.json";
 /** The file name that Pulumi looks for, on Windows with `.exe`. */
 export const executable = `pulumi-resource-${metadata.name}`;
 
-/** The description in the help, and the first line of the greeting. */
+/** The description in the help. */
 export const pluginDescription = `The ${metadata.name} plugin for Pulumi, ${metadata.version}. Pulumi starts it by itself.`;
 
 /** The folder of this bundle or of the single executable. */

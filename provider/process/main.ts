@@ -1,13 +1,5 @@
 /** The entry point of the plugin. It opens and prints the port, and then loads what answers: the engine waits for the port. */
-import { isatty } from "node:tty";
-import metadata from "../../metadata.json";
-import {
-  endSignals,
-  executable,
-  isCommand,
-  isStartedByEngine,
-  pluginDescription,
-} from "./executable";
+import { endSignals, executable, isCommand, isStartedByEngine } from "./executable";
 import { openPluginPort } from "./pluginPort";
 
 async function main(argv: readonly string[]): Promise<void> {
@@ -32,7 +24,6 @@ async function main(argv: readonly string[]): Promise<void> {
   for (const signal of endSignals) process.on(signal, exit);
 
   const port = await openPluginPort();
-  if (!hasEngine && isatty(2)) await greet(port.number);
   process.stdout.write(`${port.number}\n`);
   const { serve } = await import("./serve.js");
   serve(port, hasEngine);
@@ -43,18 +34,6 @@ async function main(argv: readonly string[]): Promise<void> {
 function endBySigint(): void {
   process.removeAllListeners("SIGINT");
   process.kill(process.pid, "SIGINT");
-}
-
-/** Tells a person at a terminal what this program is. */
-async function greet(port: number): Promise<void> {
-  const { ownCommand } = await import("../advice.js");
-  const lines = [
-    pluginDescription,
-    "To use this running plugin, type this in the folder of a program:",
-    `  PULUMI_DEBUG_PROVIDERS=${metadata.name}:${port} pulumi up`,
-    `Ctrl-C ends it. To check the settings: ${ownCommand("doctor")}. To see all commands: ${ownCommand("--help")}`,
-  ];
-  process.stderr.write(`${lines.join("\n")}\n`);
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {

@@ -103,14 +103,6 @@ export const advice: readonly Advice[] = [
       "--help": typedCommands("with nothing but pulumi on PATH, `pulumi plugin run` passes"),
     },
   },
-  {
-    file: "provider/process/main.ts",
-    text: "Ctrl-C ends it. To check the settings",
-    ways: {
-      doctor: engine("doctor", "the plugin prints a greeting and the port when"),
-      "--help": engine("doctor", "the plugin prints a greeting and the port when"),
-    },
-  },
 
   // ── audit ──
   { file: "cli/audit.ts", text: 'ownCommand("audit", "--plan", "FILE"', ways: { part } },

@@ -1,13 +1,11 @@
 /**
- * Tests `doctor`, and the plugin started by hand, with the built executable and the real `pulumi`.
+ * Tests `doctor` with the built executable and the real `pulumi`.
  * tests/lifecycle/doctor.test.ts tests each check.
  */
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "@jest/globals";
-import { testUnless } from "../../tools/support/unless";
 import { Fixture } from "./support/fixture";
-import { noTerminals } from "./support/processes";
 import { plugin, tokens } from "./support/stack";
 import { isWell } from "./support/typing";
 
@@ -71,40 +69,3 @@ test("while the service hangs, Ctrl-C ends doctor with exit code 130", async () 
   child.kill("SIGINT");
   expect(await ended).toEqual([130, null]);
 });
-
-/** Returns what the plugin prints on a terminal until Ctrl-C, which is sent after the port was printed. */
-async function onATerminal(...args: string[]): Promise<string> {
-  const line = ["exec", `'${plugin}'`, ...args].join(" ");
-  using child = spawn("script", ["-qec", line, "/dev/null"], { stdio: ["pipe", "pipe", "ignore"] });
-  const ended = once(child, "close");
-  let printed = "";
-  for await (const text of child.stdout.setEncoding("utf8")) {
-    const hadPort = /^\d+\r$/m.test(printed);
-    printed += String(text);
-    // The terminal turns this character into the SIGINT that ends the plugin.
-    if (!hadPort && /^\d+\r$/m.test(printed)) child.stdin.write("\u0003");
-  }
-  await ended;
-  return printed;
-}
-
-testUnless(
-  noTerminals,
-  "the plugin prints a greeting and the port when started by hand on a terminal, and only the port when started by the engine",
-  async () => {
-    const greeting = await onATerminal();
-    expect(greeting).toMatch(
-      /^The compute plugin for Pulumi, [^]*PULUMI_DEBUG_PROVIDERS=compute:(\d+) pulumi up[^]*\n\1\r\n/,
-    );
-    const [, settings = "", help = ""] =
-      /check the settings: (.*)\. To see all commands: (.*)\r$/m.exec(greeting) ?? [];
-    for (const [line, output] of [
-      [help, /^Usage: /],
-      [settings, /^FAILED +base URL/m],
-    ] as const) {
-      const { stdout } = spawnSync("sh", ["-c", line], { encoding: "utf8", cwd: "/", env: {} });
-      expect(stdout).toMatch(output);
-    }
-    expect((await onATerminal("127.0.0.1:1")).replaceAll("^C", "")).toMatch(/^\d+\r\n$/);
-  },
-);
