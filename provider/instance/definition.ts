@@ -128,8 +128,8 @@ export const inputDescriptions: Readonly<Record<InputName, string>> = {
     "A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it " +
     "at its public address, or else at its private one. The service does not get this input.",
   fallbackFlavorIds:
-    "Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, " +
-    "and `flavorIdUsed` says which one it was.",
+    "Flavors to try, in this order, if the service refuses the create, for example because `flavorId` is sold out. `flavorIdUsed` says " +
+    "which one it was.",
 };
 
 /** The inputs for the cloud-init script, of which a program may give one. */

@@ -286,8 +286,8 @@ export class Ledger {
   }
 
   /**
-   * Takes this session's lock, if files can be locked. Returns false if there is no folder or no session. Without a lock, other sessions can't
-   * tell whether this one is alive, and stop.
+   * Takes this session's lock, if files can be locked. Returns false if this ledger makes no record: it has no folder or no session, or
+   * is closed. Without a lock, other sessions can't tell whether this one is alive, and stop.
    *
    * @throws the error of the system if the folder can't be made, or neither the lock nor the file in its place
    */

@@ -85,7 +85,7 @@ namespace ComputeInstances.Compute
         public Output<string?> CreatedAt { get; private set; } = null!;
 
         /// <summary>
-        /// Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        /// Flavors to try, in this order, if the service refuses the create, for example because `flavorId` is sold out. `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
         /// </summary>
         [Output("fallbackFlavorIds")]
         public Output<ImmutableArray<string>> FallbackFlavorIds { get; private set; } = null!;
@@ -229,7 +229,7 @@ namespace ComputeInstances.Compute
         private InputList<string>? _fallbackFlavorIds;
 
         /// <summary>
-        /// Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+        /// Flavors to try, in this order, if the service refuses the create, for example because `flavorId` is sold out. `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
         /// </summary>
         public InputList<string> FallbackFlavorIds
         {

@@ -104,7 +104,7 @@ export class Instance extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly createdAt: pulumi.Output<string | undefined>;
     /**
-     * Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * Flavors to try, in this order, if the service refuses the create, for example because `flavorId` is sold out. `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
      */
     declare public readonly fallbackFlavorIds: pulumi.Output<string[] | undefined>;
     /**
@@ -230,7 +230,7 @@ export class Instance extends pulumi.CustomResource {
  */
 export interface InstanceArgs {
     /**
-     * Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+     * Flavors to try, in this order, if the service refuses the create, for example because `flavorId` is sold out. `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
      */
     fallbackFlavorIds?: pulumi.Input<pulumi.Input<string>[] | undefined>;
     /**

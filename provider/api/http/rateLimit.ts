@@ -17,7 +17,7 @@ const minuteMs = 60_000;
 /** The part of the service's limit that this client uses. */
 const usedPart = 0.95;
 /**
- * The part of this that a bucket holds, and so how many requests may go at once: 200 of the documented limit. The other 750 tokens
+ * The part of this that a bucket holds, and so how many requests wait for no token: 200 of the documented limit. The other 750 tokens
  * come in a minute. An `up` of 200 instances waits for nothing. A deeper bucket would get fewer tokens in each minute. Creates that
  * wait need a new listing each half minute, which takes up to 15 s: a smaller bucket would have no room for the tokens of that time.
  * Simulated: 1000 creates take 75 s with 200 tokens and 77 s with 100, and 2000 creates take 162 s with 200 and 175 s with 300.

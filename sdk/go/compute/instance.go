@@ -105,7 +105,7 @@ type Instance struct {
 
 	// When the instance was created (ISO 8601, UTC). Only the response to the create shows it, so it is null after an import or `get`.
 	CreatedAt pulumi.StringPtrOutput `pulumi:"createdAt"`
-	// Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
+	// Flavors to try, in this order, if the service refuses the create, for example because `flavorId` is sold out. `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
 	FallbackFlavorIds pulumi.StringArrayOutput `pulumi:"fallbackFlavorIds"`
 	// Identifier of the flavor: CPU, RAM and NVMe storage.
 	FlavorId pulumi.StringOutput `pulumi:"flavorId"`
@@ -203,7 +203,7 @@ func InstanceExists(ctx *pulumi.Context,
 }
 
 type instanceArgs struct {
-	// Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+	// Flavors to try, in this order, if the service refuses the create, for example because `flavorId` is sold out. `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
 	FallbackFlavorIds []string `pulumi:"fallbackFlavorIds"`
 	// Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
 	FlavorId string `pulumi:"flavorId"`
@@ -225,7 +225,7 @@ type instanceArgs struct {
 
 // The set of arguments for constructing a Instance resource.
 type InstanceArgs struct {
-	// Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+	// Flavors to try, in this order, if the service refuses the create, for example because `flavorId` is sold out. `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
 	FallbackFlavorIds pulumi.StringArrayInput
 	// Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
 	FlavorId pulumi.StringInput
@@ -337,7 +337,7 @@ func (o InstanceOutput) CreatedAt() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringPtrOutput { return v.CreatedAt }).(pulumi.StringPtrOutput)
 }
 
-// Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
+// Flavors to try, in this order, if the service refuses the create, for example because `flavorId` is sold out. `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
 func (o InstanceOutput) FallbackFlavorIds() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringArrayOutput { return v.FallbackFlavorIds }).(pulumi.StringArrayOutput)
 }

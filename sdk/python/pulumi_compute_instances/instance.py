@@ -35,7 +35,7 @@ class InstanceArgs:
         :param pulumi.Input[_builtins.str] flavor_id: Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
         :param pulumi.Input[_builtins.str] image_id: Identifier of the base operating system image. A change replaces the instance.
         :param pulumi.Input[_builtins.str] vpc_id: Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] fallback_flavor_ids: Flavors to create the server with if the service refuses `flavor_id`, for example because it is sold out. They are tried in this order, and `flavor_id_used` says which one it was. A change is made in place, and replaces nothing.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] fallback_flavor_ids: Flavors to try, in this order, if the service refuses the create, for example because `flavor_id` is sold out. `flavor_id_used` says which one it was. A change is made in place, and replaces nothing.
         :param pulumi.Input[_builtins.str] name: Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ssh_keys: IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
         :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `user_data_base64`, not both. A change replaces the instance.
@@ -98,7 +98,7 @@ class InstanceArgs:
     @pulumi.getter(name="fallbackFlavorIds")
     def fallback_flavor_ids(self) -> pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]]:
         """
-        Flavors to create the server with if the service refuses `flavor_id`, for example because it is sold out. They are tried in this order, and `flavor_id_used` says which one it was. A change is made in place, and replaces nothing.
+        Flavors to try, in this order, if the service refuses the create, for example because `flavor_id` is sold out. `flavor_id_used` says which one it was. A change is made in place, and replaces nothing.
         """
         return pulumi.get(self, "fallback_flavor_ids")
 
@@ -240,7 +240,7 @@ class Instance(pulumi.CustomResource):
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] fallback_flavor_ids: Flavors to create the server with if the service refuses `flavor_id`, for example because it is sold out. They are tried in this order, and `flavor_id_used` says which one it was. A change is made in place, and replaces nothing.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] fallback_flavor_ids: Flavors to try, in this order, if the service refuses the create, for example because `flavor_id` is sold out. `flavor_id_used` says which one it was. A change is made in place, and replaces nothing.
         :param pulumi.Input[_builtins.str] flavor_id: Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
         :param pulumi.Input[_builtins.str] image_id: Identifier of the base operating system image. A change replaces the instance.
         :param pulumi.Input[_builtins.str] name: Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
@@ -426,7 +426,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter(name="fallbackFlavorIds")
     def fallback_flavor_ids(self) -> pulumi.Output[Optional[Sequence[_builtins.str]]]:
         """
-        Flavors to create the server with if the service refuses `flavor_id`, for example because it is sold out. They are tried in this order, and `flavor_id_used` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        Flavors to try, in this order, if the service refuses the create, for example because `flavor_id` is sold out. `flavor_id_used` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
         """
         return pulumi.get(self, "fallback_flavor_ids")
 

@@ -125,14 +125,14 @@ public class Instance extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.createdAt);
     }
     /**
-     * Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * Flavors to try, in this order, if the service refuses the create, for example because `flavorId` is sold out. `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     @Export(name="fallbackFlavorIds", refs={List.class,String.class}, tree="[0,1]")
     private Output</* @Nullable */ List<String>> fallbackFlavorIds;
 
     /**
-     * @return Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * @return Flavors to try, in this order, if the service refuses the create, for example because `flavorId` is sold out. `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     public Output<Optional<List<String>>> fallbackFlavorIds() {

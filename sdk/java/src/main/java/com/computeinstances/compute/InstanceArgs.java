@@ -19,14 +19,14 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
     public static final InstanceArgs Empty = new InstanceArgs();
 
     /**
-     * Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+     * Flavors to try, in this order, if the service refuses the create, for example because `flavorId` is sold out. `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
      * 
      */
     @Import(name="fallbackFlavorIds")
     private @Nullable Output<List<String>> fallbackFlavorIds;
 
     /**
-     * @return Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+     * @return Flavors to try, in this order, if the service refuses the create, for example because `flavorId` is sold out. `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
      * 
      */
     public Optional<Output<List<String>>> fallbackFlavorIds() {
@@ -186,7 +186,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param fallbackFlavorIds Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+         * @param fallbackFlavorIds Flavors to try, in this order, if the service refuses the create, for example because `flavorId` is sold out. `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
          * 
          * @return builder
          * 
@@ -197,7 +197,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param fallbackFlavorIds Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+         * @param fallbackFlavorIds Flavors to try, in this order, if the service refuses the create, for example because `flavorId` is sold out. `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
          * 
          * @return builder
          * 
@@ -207,7 +207,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param fallbackFlavorIds Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+         * @param fallbackFlavorIds Flavors to try, in this order, if the service refuses the create, for example because `flavorId` is sold out. `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
          * 
          * @return builder
          * 
