@@ -425,7 +425,7 @@ export class Ledger {
   #warnOfWrite(error: unknown): void {
     this.#warnOnce(
       "write",
-      `the ledger can't be written (${messageOf(error)}): if this run is killed while it creates an instance, the next run does not know, and a resource that changes its provider may lose the old instance before the new one is ready. Check that ${this.#folder} is writable and that its disk has room, or set PULUMI_HOME to another folder`,
+      `the ledger can't be written (${messageOf(error)}): if this run is killed while it creates an instance, the next run does not know, and a resource that changes its provider may lose the old instance before the new one is ready. Check that ${this.#folder} is writable and that its disk has room`,
     );
   }
 

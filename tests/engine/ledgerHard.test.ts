@@ -33,6 +33,8 @@ for (const [what, mountOptions, prepare, reason] of [
     expect(output).toContain(reason);
     for (const [text] of output.matchAll(/warning: .*/g)) expect(text).toContain("the ledger");
     expect(await stack.ids()).toEqual(fixture.ids());
-    await stack.expectNothingToDo();
+    // Another home would have no plugin, and Pulumi would fail to download one.
+    expect(output).not.toContain("PULUMI_HOME");
+    expect(await stack.expectNothingToDo()).not.toContain("the ledger");
   });
 }
