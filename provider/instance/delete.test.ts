@@ -123,6 +123,7 @@ test.each([
     world.session.engine.ours.add("i-2");
     const { message } = await errorOf(remove(world));
     expect(message).toContain("and let it run: `COMPUTE_DELETE_POLICY=retain pulumi up`");
+    expect(message).toContain("\n  - remove it at the service (its portal), and run this again\n");
     expect(message).not.toContain("pulumi destroy");
     expect(message.includes("`aliases`")).toBe(namesAliases);
   },

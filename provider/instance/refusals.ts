@@ -14,7 +14,7 @@ interface Refusal {
   finding?: string;
   /** The rest of the first line, which is the same for other instances. */
   why?: string;
-  /** At most two, each with at most one command. */
+  /** At most two, each with at most one command, and what a rename needs. */
   ways: readonly string[];
   /** The page that says more. */
   page: string;
@@ -87,5 +87,6 @@ export function waysToDelete(
   const isRenamed = engine.ours.size > 0 && !engine.resource(urn).isRegistered;
   const renamed =
     "keep it, if the program only renamed it: undo that, and remove the new one (a rename needs the option `aliases`)";
-  return [...(isRenamed ? [renamed] : first), `${drop}: \`${oneRunCommands.retain}\``];
+  const keep = isRenamed ? [renamed] : [];
+  return [...first, ...keep, `${drop}: \`${oneRunCommands.retain}\``];
 }

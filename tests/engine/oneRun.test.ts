@@ -8,7 +8,7 @@ import { expect, test } from "@jest/globals";
 import { Fixture } from "./support/fixture";
 import { emptyProgram, instances } from "./support/programs";
 import { tokens, type Stack } from "./support/stack";
-import { typePrinted, urnOf } from "./support/typing";
+import { expectAgreement, typePrinted, urnOf } from "./support/typing";
 
 const live = { token: tokens.live };
 const settingsOf = ({ project }: Stack) => readFileSync(join(project, "Pulumi.dev.yaml"), "utf8");
@@ -48,7 +48,7 @@ test("after a refused up and a refused destroy, the printed commands let servers
   expect(fixture.ids()).toHaveLength(3);
 });
 
-test("after the refusal of an up that renames a resource, undoing that keeps its server, and aliases rename it", async () => {
+test("after the refusal of an up that renames a resource, undoing that keeps its server, aliases rename it, and once it is removed at the service, another one may take its place", async () => {
   await using fixture = await Fixture.create({ ...live, program: instances({ a: {} }) });
   const { stack, control } = fixture;
   await stack.up();
@@ -75,6 +75,12 @@ test("after the refusal of an up that renames a resource, undoing that keeps its
 
 test("COMPUTE_DELETE_POLICY=fail refuses although the state has recorded retain, any other value is refused, and an empty one is none", async () => {
   await using fixture = await Fixture.create({ ...live, config: { deletePolicy: "retain" } });
+
+  stack.program(instances({ c: {} }));
+  expect(await stack.fail("up")).toContain("remove it at the service (its portal), and run this");
+  control.remove(serving);
+  await expectAgreement(fixture);
+  expect(fixture.posts()).toBe(3);
   const { stack } = fixture;
   await stack.up();
   await stack.succeed("config", "rm", "compute:deletePolicy");
