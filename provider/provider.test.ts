@@ -103,21 +103,32 @@ test("what Check finds in many instances is said at the first one, and counted a
   ]);
 });
 
-test("the end of a run says once that a variable decides for it, and `pulumi do` without a stack asks for none", async () => {
+test("the end of a run that changes or refuses something says once which variables decide for it, and `pulumi do` without a stack asks for none", async () => {
   const world = scene();
-  world.ctx.env["COMPUTE_DELETE_POLICY"] = "retain";
+  Object.assign(world.ctx.env, { COMPUTE_DELETE_POLICY: "retain", COMPUTE_LEFTOVERS: "fail" });
   const { provider, service, messages } = await configured(world);
   service.has("i-1", { name: "web" });
+  const said = () => messages.all.filter((text) => text.includes("COMPUTE_"));
+  await provider.check({ ...check, olds: propertyMap({}), news: inputsOf() });
+  provider.cancel("finished");
+  expect(said()).toEqual([]);
+
+  provider.renew();
+  await provider.configure(configuration);
   await provider.delete(removal);
   for (const reason of ["interrupted", "finished", "finished"] as const) provider.cancel(reason);
-  expect(messages.all.filter((text) => text.includes("COMPUTE_DELETE_POLICY"))).toEqual([
-    expect.stringMatching(
-      /^warning these instances are not destroyed \(COMPUTE_DELETE_POLICY is "retain"\)/,
-    ),
-    expect.stringMatching(
-      /^info COMPUTE_DELETE_POLICY=retain was set in this run\. If you did not type it/,
-    ),
+  const set =
+    "info set in this run: COMPUTE_DELETE_POLICY=retain, COMPUTE_LEFTOVERS=fail. Unset what you did not type with the command";
+  expect(said()).toEqual([set]);
+  expect(messages.warnings).toEqual([
+    expect.stringMatching(/^warning these instances are not destroyed\. They go on running/),
   ]);
+
+  provider.renew();
+  await provider.configure(configuration);
+  await errorOf(provider.create({ ...creation, preview: true }));
+  provider.cancel("finished");
+  expect(said()).toEqual([set, set]);
 
   provider.renew();
   world.ctx.env["COMPUTE_LEFTOVERS"] = "no word of it";

@@ -146,6 +146,7 @@ class ComputeProvider implements calls.Provider {
     try {
       return await operation(this.#hideSecrets(request));
     } catch (error) {
+      this.#run.noteFailure();
       const { urn, id } = request;
       const own = ownError(
         error,

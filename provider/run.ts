@@ -26,6 +26,7 @@ export class Run {
   #configurationKey = "";
   /** The variables that decide for one run, as assignments. */
   #assignments: readonly string[] = [];
+  #hasFailed = false;
 
   constructor(ctx: ProviderContext) {
     const { randomBytes = crypto.randomBytes } = ctx;
@@ -92,6 +93,11 @@ export class Run {
     this.#configurationKey = configurationKey;
   }
 
+  /** Notes that a call of the run has failed. */
+  noteFailure(): void {
+    this.#hasFailed = true;
+  }
+
   /** Ends the waits (`Provider.cancel`), and says what the run leaves behind or in doubt. */
   cancel(reason: CancelReason): void {
     this.engine.end(reason);
@@ -103,12 +109,12 @@ export class Run {
     if (reason === "engineGone") return;
     session.retained.report();
     session.notices.reportFindings();
-    for (const assignment of this.#assignments) {
-      if (session.notices.markSaid(assignment))
-        session.ctx.messages.info(
-          `${assignment} was set in this run. If you did not type it with the command, unset it`,
-        );
-    }
+    // A preview that goes on to an `up` leaves this to it.
+    const set = this.engine.isActing || this.#hasFailed ? this.#assignments.join(", ") : "";
+    if (set !== "" && session.notices.markSaid(set))
+      session.ctx.messages.info(
+        `set in this run: ${set}. Unset what you did not type with the command`,
+      );
     // After an interrupt, a second Ctrl-C may end the engine before it saves the replies. So `finished` then proves
     // nothing.
     if (reason === "finished") {

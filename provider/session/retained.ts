@@ -40,18 +40,18 @@ export class RetainedInstances {
     const all = [...this.#unnamed.values()];
     this.#unnamed.clear();
     const { engine, variables } = this.#places;
-    const { deletePolicy } = variables;
     const billed = all.filter(({ isBilled }) => isBilled);
-    const isDecided = deletePolicy !== undefined || billed.some(({ isOfProgram }) => isOfProgram);
-    const isRecorded = engine.kind === "recorded" && !isDecided;
+    const isRecorded = engine.kind === "recorded" && !billed.some(({ isOfProgram }) => isOfProgram);
     const from = isRecorded ? " in the settings that the last `pulumi up` recorded" : "";
+    // The end of the run names a variable.
+    const why = variables.deletePolicy ? "" : ` (compute:deletePolicy is "retain"${from})`;
     const lines = billed.map(
       ({ id, urn, isListed }) =>
         `${id} (${logicalName(urn)})${isListed ? "" : ", if it still exists"}`,
     );
     if (billed.length > 0)
       this.#ctx.messages.warning([
-        `these instances are not destroyed (${deletePolicy ?? "compute:deletePolicy"} is "retain"${from}). They go on running, and are billed until they are removed at the service:`,
+        `these instances are not destroyed${why}. They go on running, and are billed until they are removed at the service:`,
         ...bulleted(lines),
       ]);
     const others = all.length - billed.length;

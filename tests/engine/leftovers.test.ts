@@ -31,7 +31,7 @@ test("a preview beside an up whose instance is ACTIVE and not saved yet only war
   expect(warned).toContain("`pulumi up` will stop here, unless a run is under way");
   const refused = await stack.typeFailing("COMPUTE_LEFTOVERS=fail pulumi preview");
   expect(refused).toContain(`(${id}):`);
-  expect(refused).toContain("COMPUTE_LEFTOVERS=fail was set in this run");
+  expect(refused).toContain("set in this run: COMPUTE_LEFTOVERS=fail.");
 
   hanging.release();
   await up.succeeded();
