@@ -33,7 +33,7 @@ export type Sighting =
   | { readonly kind: "unvouched"; readonly why: string }
   | { readonly kind: "open"; readonly why: string };
 
-/** What a person has decided on the command line, or when asked. */
+/** What a person has decided on the command line, or when asked: of each resource its URN or, as it is typed, its name. */
 export interface Choices {
   /** As `URN=ID`: this instance is the resource's. */
   readonly take: readonly string[];
@@ -124,14 +124,19 @@ export function isPending({ creates }: Row): boolean {
 }
 
 /**
- * Whether the state may be changed. It then loses all its pending creates, so the next `up` has to find the instances of those that
- * stay open: by their files, or by their generated names. `isBlocked`: it must not be changed at all.
+ * Returns the rows that keep the state from being changed. It would lose all its pending creates, so the next `up` has to find the
+ * instances of those that stay open: by their files, or by their generated names.
  */
-export function mayChange(rows: readonly Row[], isBlocked = false): boolean {
+export function keepersIn(rows: readonly Row[]): readonly Row[] {
   const isLost = ({ record, isGenerated }: CreateInDoubt) => !record && !isGenerated;
-  const isKept = (row: Row) =>
-    isPending(row) && isOpen(row) && (isForPerson(row.does) || row.creates.some(isLost));
-  return !isBlocked && !rows.some(isKept);
+  return rows.filter(
+    (row) => isPending(row) && isOpen(row) && (isForPerson(row.does) || row.creates.some(isLost)),
+  );
+}
+
+/** Whether the state may be changed. `isBlocked`: it must not be changed at all. */
+export function mayChange(rows: readonly Row[], isBlocked = false): boolean {
+  return !isBlocked && keepersIn(rows).length === 0;
 }
 
 /** Returns the rows that can be carried out. */

@@ -6,27 +6,48 @@ import { failedLines, listService, type ServiceListing } from "../listings";
 import { engineVersion, readAllStates, readState, requireUnlocked } from "../pulumi";
 import { readRecords } from "../records";
 import { checkSettings, type SettingOptions } from "../settings";
-import type { StateResource } from "../state";
+import { withPending, type StateResource } from "../state";
 import { Problem, type Terminal } from "../terminal";
 import { makerOf, viewOf, type CreateInDoubt, type View } from "../view";
 import { decideAll, type Choices, type Row, type Sighting, type StackView } from "./decide";
 import { leftoversIn, letRunBy, namedOf, type LetRun, type NamedLeftover } from "./leftovers";
+import { withUrns } from "./names";
 import { sightingsOf } from "./sightings";
 
-/** What was seen of a stack, and what is decided. */
-export interface Decided {
+/** What was seen of a stack. */
+interface Seen {
   readonly view: StackView;
-  readonly rows: readonly Row[];
   /** The leftovers to name that no create in doubt explains. */
   readonly leftovers: readonly NamedLeftover[];
-  /** What a person gives up, and what the state has is to know of. */
-  readonly letRun: readonly LetRun[];
   /** The pending creates of other providers in the state. */
   readonly others: readonly StateResource[];
   /** Whether they keep the state from being changed, because it would lose them. */
   readonly isBlocked: boolean;
   /** Undefined if the settings name no service. */
   readonly service: ServiceListing | undefined;
+}
+
+/** What was seen of a stack, and what is decided. */
+export interface Decided extends Seen {
+  /** The URNs of the resources that a person may name. */
+  readonly urns: ReadonlySet<string>;
+  /** What a person has chosen, as it is typed. */
+  readonly typed: Choices;
+  /** The same with URNs. */
+  readonly choices: Choices;
+  readonly rows: readonly Row[];
+  /** What a person gives up, and what the state has is to know of. */
+  readonly letRun: readonly LetRun[];
+}
+
+/** Decides once more, with what a person has chosen by now. */
+export function choose(seen: Seen, typed: Choices): Decided {
+  const { view, leftovers } = seen;
+  const urns = urnsOf(seen);
+  const choices = withUrns(typed, urns);
+  const rows = decideAll(view, choices);
+  const letRun = letRunBy(choices.forget, view.state, rows, leftovers);
+  return { ...seen, urns, typed, choices, rows, letRun };
 }
 
 /** @throws OperationFailed if there is no stack to settle, if its state can't be read, or if a run is under way */
@@ -80,19 +101,22 @@ export async function look(
   for (const seen of sightings.values())
     if (seen.kind === "listed") for (const item of seen.items) items.set(item.id, item);
   const origin = service?.origin;
-  const stackView = { state, held: view.held, items, origin, sightings };
   const others = state.pending.filter(({ type }) => type !== instanceToken);
-  const rows = decideAll(stackView, options);
-  const leftovers = namedBy(view).filter(({ item }) => !makerOf(item, doubts, origin));
-  return {
-    view: stackView,
-    rows,
-    leftovers,
-    letRun: letRunBy(options.forget, state, rows, leftovers),
+  const seen = {
+    view: { state, held: view.held, items, origin, sightings },
+    leftovers: namedBy(view).filter(({ item }) => !makerOf(item, doubts, origin)),
     others,
     isBlocked: others.length > 0 && !options.dropOthers,
     service,
   };
+  return choose(seen, { take: options.take, forget: options.forget });
+}
+
+/** Returns the URNs of the stack's instances, and of those that the state may lack. */
+function urnsOf({ view: { state, sightings }, leftovers }: Seen): Set<string> {
+  const inState = withPending(state).filter(({ type }) => type === instanceToken);
+  const inDoubt = [...sightings.keys()].filter(({ stack }) => stack === state.stack);
+  return new Set([...inState, ...inDoubt, ...leftovers].map(({ urn }) => urn));
 }
 
 /** Returns the creates in doubt of the stack, and those of other stacks, or of none, that a person forgets. */

@@ -8,18 +8,19 @@ import { explainError, serviceLine, summaryOf } from "../listings";
 import { addOptions, commandLineError, type SettingOptions, stackHelp } from "../settings";
 import { count, printData, type Terminal } from "../terminal";
 import {
-  decideAll,
   doableOf,
   isForPerson,
   isOpen,
   isPending,
+  keepersIn,
   mayChange,
   type Choices,
   type Row,
 } from "./decide";
 import { isCreatedNext } from "./leftovers";
-import { look, type Decided } from "./look";
-import { choiceOf, describeRow, describeNamed, linesOf, nextUp, type Context } from "./words";
+import { choose, look, type Decided } from "./look";
+import { typedName } from "./names";
+import { choiceOf, describeRow, describeNamed, linesOf, waysOf, type Context } from "./words";
 import { writeRows } from "./write";
 
 interface SettleOptions extends SettingOptions, Choices {
@@ -46,9 +47,9 @@ const ownOptions = {
   "--yes": "Do not ask.",
   "--json": "Print the result as JSON. Without --yes, nothing is changed.",
   "--stack <name>": `Settle this stack. ${stackHelp}`,
-  "--take <urn=id...>":
-    "The instance with this id is that of the pending create of this resource. Repeatable.",
-  "--forget <urn...>":
+  "--take <name=id...>":
+    "The instance with this id is that of the pending create of the resource with this name or URN. Repeatable.",
+  "--forget <name...>":
     "Forget the creates of this resource, and let run what they may have left: it is not its instance. Repeatable.",
   "--drop-others":
     "Let the state lose the pending creates of other providers, too, after they were printed. Pulumi keeps none when a state is changed by hand.",
@@ -62,10 +63,8 @@ export function addSettle(program: Command, io: Terminal): void {
     .addHelpText("after", exitCodeHelp);
   addOptions(command, ownOptions).action(async (given: Partial<SettleOptions>) => {
     const { take = [], forget = [] } = given;
-    if (!take.every((word) => /^urn:.*=./s.test(word)))
-      commandLineError(command, "Give --take as URN=ID, where URN is that of the resource.");
-    if (!forget.every((urn) => urn.startsWith("urn:")))
-      commandLineError(command, "Give --forget the URN of the resource.");
+    if (!take.every((word) => /^[^=]+=./s.test(word)))
+      commandLineError(command, "Give --take as NAME=ID, where NAME is that of the resource.");
     io.exitCode = await new Settling({ ...given, take, forget }, io).run();
   });
 }
@@ -132,20 +131,26 @@ class Settling {
   /** Asks, and carries out what is decided. */
   async #settle(): Promise<Outcome> {
     const { yes, json } = this.#options;
-    const decided = await look(this.#options, this.#io);
-    this.#decided = decided;
-    if (!json) this.#print(decided);
-    const rows = yes || json ? decided.rows : await this.#withAnswers(decided);
-    const doable = doableOf(rows, decided.isBlocked);
-    const open = openOf({ ...decided, rows });
-    const letRun = mayChange(rows, decided.isBlocked) ? decided.letRun : [];
+    const seen = await look(this.#options, this.#io);
+    this.#decided = seen;
+    const { take, forget } = seen.choices;
+    // The name is not repeated, since anything may have been typed, such as a token (G8).
+    if (![...take, ...forget].every((word) => word.startsWith("urn:")))
+      this.#fail(["No resource here has a name that was given, or several have it: give the URN."]);
+    if (!json) this.#print(seen);
+    const decided = yes || json ? seen : await this.#withAnswers(seen);
+    const { view, rows, isBlocked } = decided;
+    if (!json) this.#printKept(decided);
+    const doable = doableOf(rows, isBlocked);
+    const open = openOf(decided);
+    const letRun = mayChange(rows, isBlocked) ? decided.letRun : [];
     if (doable.length + letRun.length === 0) return open ?? "nothing";
     if (!yes) {
       const agreed = json ? undefined : await this.#io.ask("Do this?");
       if (agreed === undefined) this.#fail(["Nobody can be asked here: --yes does it."]);
       if (!agreed) return "declined";
     }
-    this.#kept = await writeRows(decided.view, doable, letRun, this.#io);
+    this.#kept = await writeRows(view, doable, letRun, this.#io);
     if (!json) this.#printDone(doable, letRun.length);
     return open ?? "settled";
   }
@@ -164,26 +169,38 @@ class Settling {
     if (this.#kept) this.#io.print(`The state before: ${this.#kept}`);
   }
 
-  /** Asks about each create for which one instance comes into question. */
-  async #withAnswers(decided: Decided): Promise<readonly Row[]> {
-    const taken: string[] = [];
-    for (const { doubt, does } of decided.rows) {
-      if (!isForPerson(does) || does.by !== "take") continue;
-      const [item, ...others] = does.items;
-      if (!item || others.length > 0) continue;
-      const next = nextUp(doubt, does.occupant, this.#contextOf(decided));
-      const then = does.occupant === undefined ? "" : ` Then ${next}.`;
-      if (await this.#io.ask(`Is ${item.id} the instance of ${doubt.urn}, to take it over?${then}`))
-        taken.push(`${doubt.urn}=${item.id}`);
-    }
-    const { take, forget } = this.#options;
-    const rows = decideAll(decided.view, { take: [...take, ...taken], forget });
-    const shown = this.#describe(decided).map((one) => linesOf([one]).join("\n"));
-    const changed = this.#describe({ ...decided, rows }).filter(
-      (one) => !shown.includes(linesOf([one]).join("\n")),
-    );
+  /** Asks about each create that a person decides, way by way until one is taken, and prints what that changes. */
+  async #withAnswers(before: Decided): Promise<Decided> {
+    const { take, forget } = before.typed;
+    const answers = { take: [...take], forget: [...forget] };
+    for (const row of before.rows.filter(({ does }) => isForPerson(does)))
+      for (const { asks, then } of waysOf(row, this.#contextOf(before))) {
+        if (!asks || !(await this.#io.ask(`${asks.text} (${then})`))) continue;
+        answers[asks.option].push(asks.word);
+        break;
+      }
+    const after = choose(before, answers);
+    const planOf = ({ urn, found, does }: { urn: string; found: string; does: string }) =>
+      [urn, found, does].join("\n");
+    const shown = this.#describe(before).map(planOf);
+    const changed = this.#describe(after).filter((one) => !shown.includes(planOf(one)));
     linesOf(changed).forEach(this.#io.print);
-    return rows;
+    return after;
+  }
+
+  /** Says which creates keep what is decided from being done. */
+  #printKept(decided: Decided): void {
+    const { rows, typed, urns } = decided;
+    const keepers = keepersIn(rows);
+    if (keepers.length === 0 || !rows.some((row) => isPending(row) && !isOpen(row))) return;
+    const names = keepers.map(({ doubt: { urn } }) => typedName(urn, urns));
+    this.#io.print(
+      `Pulumi's state takes all of these creates or none, and this is open: ${names.join(", ")}`,
+    );
+    const hasChosen = typed.take.length + typed.forget.length > 0;
+    if (this.#options.yes || !hasChosen || !keepers.some(({ does }) => isForPerson(does))) return;
+    const { options } = this.#contextOf(decided);
+    this.#io.print(`To be asked only about that: \`${settleCommand(...options)}\``);
   }
 
   #print(decided: Decided): void {
@@ -192,11 +209,12 @@ class Settling {
     print(service ? serviceLine(summaryOf(service)) : "service    not asked");
     print(`stack      ${view.state.stack}: ${count(rows.length, "create")} in doubt`);
     linesOf(this.#describe(decided)).forEach(print);
-    const { options } = this.#contextOf(decided);
-    const words = rows.filter(({ does }) => isForPerson(does)).map(choiceOf);
+    const context = this.#contextOf(decided);
+    const asked = rows.filter(({ does }) => isForPerson(does));
+    const words = asked.map((row) => choiceOf(row, context));
     if (words.length > 1 && words.every((choice) => choice !== undefined))
       print(
-        `All of it, each by its first way: \`${settleCommand("--yes", ...options, ...words.flat())}\``,
+        `All of it, each by its first way: \`${settleCommand("--yes", ...context.options, ...words.flat())}\``,
       );
     if (others.length > 0 && (rows.some(isPending) || letRun.length > 0)) {
       const end = isBlocked
@@ -207,21 +225,23 @@ class Settling {
     }
   }
 
-  #contextOf({ view: { state }, rows, letRun, service }: Decided): Context {
-    const { stack: stackOption, take, forget } = this.#options;
+  #contextOf({ view: { state }, urns, typed, choices, rows, letRun, service }: Decided): Context {
+    const { stack: stackOption } = this.#options;
     const asked = rows.filter(({ does }) => isForPerson(does)).map(({ doubt }) => doubt.urn);
     // A state is changed only if each of its creates is decided, so what has decided one is typed again.
-    const again = (option: string, words: readonly string[]) =>
-      words
-        .filter((word) => !asked.some((urn) => word === urn || word.startsWith(`${urn}=`)))
-        .flatMap((word) => [option, word]);
+    const again = (option: "take" | "forget") =>
+      typed[option].flatMap((word, index) => {
+        const choice = choices[option][index] ?? "";
+        const isAsked = asked.some((urn) => choice === urn || choice.startsWith(`${urn}=`));
+        return isAsked ? [] : [`--${option}`, word];
+      });
     const options = [
       ...(stackOption === undefined ? [] : ["--stack", stackOption]),
-      ...again("--take", take),
-      ...again("--forget", forget),
+      ...again("take"),
+      ...again("forget"),
     ];
     const deletePolicy = service?.settings.deletePolicy;
-    return { state, stackOption, options, deletePolicy, letRun };
+    return { state, urns, stackOption, options, deletePolicy, letRun };
   }
 
   #describe(decided: Decided) {

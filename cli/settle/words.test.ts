@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { settleCommand } from "../../provider/advice";
 import type { StateResource } from "../state";
 import type { Does } from "./decide";
-import { choiceOf, describeRow, describeNamed, linesOf, type Context } from "./words";
+import { choiceOf, describeRow, describeNamed, linesOf, waysOf, type Context } from "./words";
 import { held, onlyPending, pending, scope, stack, stateOf, urnOf } from "./testing/states";
 
 const web = urnOf("web");
@@ -30,6 +30,7 @@ const left = { ...ask, whom: "the next up", why: "a run has ended early", occupa
 
 const context: Context = {
   state: stateOf([held("db", "i-9")]),
+  urns: new Set([web, urnOf("db")]),
   stackOption: stack,
   options: ["--stack", stack],
   deletePolicy: "destroy",
@@ -43,8 +44,8 @@ const rowOf = (does: Does, name: string | undefined = "db") => {
 const shown = (does: Does, more: Partial<Context> = {}) =>
   describeRow(rowOf(does), { ...context, ...more });
 const settling = (...words: string[]) => settleCommand("--yes", "--stack", stack, ...words);
-const forget = settling("--forget", web);
-const take = (id: string) => settling("--take", `${web}=${id}`);
+const forget = settling("--forget", "web");
+const take = (id: string) => settling("--take", `web=${id}`);
 const bring = (id: string) => `pulumi import compute:index:Instance web ${id} --stack ${stack}`;
 
 test.each<[Does, string, string]>([
@@ -76,7 +77,7 @@ test.each<[string, Does, string, [command: string, then: string][]]>([
     'instance i-1, "db", ACTIVE; the name proves nothing',
     [
       [take("i-1"), "`pulumi up` goes on with it"],
-      [forget, "i-1: not in the state, and billed if live"],
+      [forget, "i-1 runs on in no state, billed if live"],
     ],
   ],
   [
@@ -84,7 +85,7 @@ test.each<[string, Does, string, [command: string, then: string][]]>([
     { ...ask, occupant },
     'instance i-1, "db", ACTIVE; the state has i-0 there; the name proves nothing',
     [
-      [forget, "i-0 stays; i-1: not in the state, and billed if live"],
+      [forget, "i-0 stays; i-1 runs on in no state, billed if live"],
       [take("i-1"), "`pulumi up` goes on with it, then deletes i-0"],
     ],
   ],
@@ -95,7 +96,7 @@ test.each<[string, Does, string, [command: string, then: string][]]>([
     [
       [take("i-1"), "`pulumi up` goes on with it"],
       [take("i-2"), "`pulumi up` goes on with it"],
-      [forget, "i-1 and i-2: not in the state, and billed if live"],
+      [forget, "i-1 and i-2 run on in no state, billed if live"],
     ],
   ],
   [
@@ -104,7 +105,7 @@ test.each<[string, Does, string, [command: string, then: string][]]>([
     'instance i-1, "db", ACTIVE; the name proves nothing',
     [
       [bring("i-1"), "it comes into the state"],
-      [forget, "i-1: not in the state, and billed if live"],
+      [forget, "i-1 runs on in no state, billed if live"],
     ],
   ],
   [
@@ -120,7 +121,7 @@ test.each<[string, Does, string, [command: string, then: string][]]>([
     [
       [
         forget,
-        "i-0 stays; i-1: not in the state, and billed if live; another is made if the program still asks for it",
+        "i-0 stays; i-1 runs on in no state, billed if live; another is made if the program still asks for it",
       ],
       [take("i-1"), "`pulumi up` goes on with it, then deletes i-0"],
     ],
@@ -142,11 +143,24 @@ test.each([
   expect(shown({ ...ask, occupant }, { deletePolicy }).ways[1]).toMatchObject({ then });
 });
 
+const choice = (does: Does) => choiceOf(rowOf(does), context);
+
 test("one command decides all that is clear: what serves stays, and several need a person", () => {
-  expect(choiceOf(rowOf(ask))).toEqual(["--take", `${web}=i-1`]);
-  expect(choiceOf(rowOf({ ...ask, occupant }))).toEqual(["--forget", web]);
-  expect(choiceOf(rowOf({ ...ask, items: [] }))).toEqual(["--forget", web]);
-  expect(choiceOf(rowOf({ ...ask, items: [item, other] }))).toBeUndefined();
+  expect(choice(ask)).toEqual(["--take", "web=i-1"]);
+  expect(choice({ ...ask, occupant })).toEqual(["--forget", "web"]);
+  expect(choice({ ...ask, items: [] })).toEqual(["--forget", "web"]);
+  expect(choice({ ...ask, items: [item, other] })).toBeUndefined();
+  expect(choice({ ...ask, by: "import" })).toBeUndefined();
+});
+
+test("of each way that is no command of Pulumi, a person is asked in the order of the ways", () => {
+  const asked = (does: Does) =>
+    waysOf(rowOf(does), context).flatMap(({ asks }) => asks?.text.replace(/\?$/, "") ?? []);
+  const take1 = "Is i-1 the instance of web, to take it over";
+  expect(asked(ask)).toEqual([take1, "Forget the create of web"]);
+  expect(asked({ ...ask, occupant })).toEqual(["Forget the create of web", take1]);
+  expect(asked({ ...ask, items: [item, other] })).toHaveLength(3);
+  expect(asked({ ...ask, by: "import" })).toEqual(["Forget the create of web"]);
 });
 
 test("a secret name is shown neither as the create's nor as the instance's (G8)", () => {
@@ -265,7 +279,7 @@ test("an instance that is given up beside the one that comes into the state is n
 test("the text has one line for each fact and way, says what is planned, and says once what is the same", () => {
   expect(linesOf([shown(ask)]).slice(-2)).toEqual([
     `         → \`${take("i-1")}\`: \`pulumi up\` goes on with it`,
-    `         → \`${forget}\`: i-1: not in the state, and billed if live`,
+    `         → \`${forget}\`: i-1 runs on in no state, billed if live`,
   ]);
   expect(linesOf([shown(put)])[2]).toMatch(/^ +plan +put i-1/);
   const gone = shown({ kind: "absent" });

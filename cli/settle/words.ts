@@ -8,11 +8,20 @@ import { parentOf, presentIn, type StackState } from "../state";
 import type { CreateInDoubt } from "../view";
 import { isForPerson, type Does, type Row } from "./decide";
 import type { LetRun, NamedLeftover } from "./leftovers";
+import { typedName } from "./names";
 
 /** A command for a person who decides, and what follows from it. */
 interface Way {
   command: string;
   then: string;
+}
+
+/** What a person answers with yes instead of typing the command of the way. */
+interface Question {
+  text: string;
+  /** The option of that command, with what it has to say of the resource. */
+  option: "take" | "forget";
+  word: string;
 }
 
 /** A create or an instance, as a person reads of it. */
@@ -31,6 +40,8 @@ interface Described {
 /** What the words depend on besides the row. */
 export interface Context {
   state: StackState;
+  /** The resources among which a name has to be unique. */
+  urns: ReadonlySet<string>;
   /** The value of `--stack`. */
   stackOption: string | undefined;
   /** The words of the options that are typed again. */
@@ -50,7 +61,8 @@ export function describeRow(row: Row, context: Context): Described {
   const items = itemsOf(does);
   const isKnown = does.kind === "put" || items.length === 1;
   const id = isKnown ? items[0]?.id : record?.id;
-  return { urn, name, id, ...wordsFor(row, context), ways: waysOf(row, context) };
+  const ways = waysOf(row, context).map(({ command, then }) => ({ command, then }));
+  return { urn, name, id, ...wordsFor(row, context), ways };
 }
 
 const itemsOf = (does: Does) => ("items" in does ? does.items : []);
@@ -108,7 +120,7 @@ function describeItem({ id, name, status }: ListItem, isSecret: boolean): string
 }
 
 /** Says what the next run does with an instance, and with the one in whose place it is. */
-export function nextUp(
+function nextUp(
   doubt: CreateInDoubt,
   occupant: string | undefined,
   { deletePolicy }: Context,
@@ -125,8 +137,8 @@ function explicitProviderOf({ pending, record }: CreateInDoubt): string | undefi
   return pending?.explicitProvider ?? record?.provider;
 }
 
-/** Returns what a person can type. What serves is kept, unless a person says otherwise. */
-function waysOf({ doubt, does }: Row, context: Context): Way[] {
+/** Returns what a person can type, or answer. What serves is kept, unless a person says otherwise. */
+export function waysOf({ doubt, does }: Row, context: Context): (Way & { asks?: Question })[] {
   if (does.kind !== "ask") return [];
   const { urn } = doubt;
   const { occupant, by } = does;
@@ -135,18 +147,27 @@ function waysOf({ doubt, does }: Row, context: Context): Way[] {
   const ids = does.items.slice(0, maxNamed).map(({ id }) => id);
   const effects = [
     occupant !== undefined && `${occupant} stays`,
-    ids.length > 0 && `${ids.join(" and ")}: not in the state, and billed if live`,
+    ids.length > 0 &&
+      `${ids.join(" and ")} ${ids.length === 1 ? "runs" : "run"} on in no state, billed if live`,
     !isForPerson(does) && occupant && "another is made if the program still asks for it",
   ];
-  const forget = {
-    command: settleAgain(context, "--forget", urn),
-    then: effects.filter(Boolean).join("; ") || "nothing more is asked about it",
-  };
-  const bringing = ids.flatMap((id): Way[] => {
+  const name = typedName(urn, context.urns);
+  const asking = (then: string, asks: Question) => ({
+    command: settleAgain(context, `--${asks.option}`, asks.word),
+    then,
+    asks,
+  });
+  const forget = asking(effects.filter(Boolean).join("; ") || "nothing more is asked about it", {
+    text: `Forget the create of ${name}?`,
+    option: "forget",
+    word: name,
+  });
+  const bringing = ids.flatMap((id) => {
     const provider = explicitProviderOf(doubt);
     if (by === "import") return [importWay(urn, provider, id, context)];
-    const then = nextUp(doubt, occupant, context);
-    return by === "take" ? [{ command: settleAgain(context, "--take", `${urn}=${id}`), then }] : [];
+    const text = `Is ${id} the instance of ${name}, to take it over?`;
+    const take = { text, option: "take", word: `${name}=${id}` } as const;
+    return by === "take" ? [asking(nextUp(doubt, occupant, context), take)] : [];
   });
   return occupant === undefined ? [...bringing, forget] : [forget, ...bringing];
 }
@@ -162,11 +183,10 @@ function importWay(urn: string, provider: string | undefined, id: string, { stat
 }
 
 /** Returns the options that decide a create, as its first way does. Undefined if only a person can say which. */
-export function choiceOf({ doubt: { urn }, does }: Row): string[] | undefined {
-  if (does.kind !== "ask") return [];
-  const [item, ...others] = does.items;
-  if (!item || does.occupant !== undefined) return ["--forget", urn];
-  return others.length === 0 && does.by === "take" ? ["--take", `${urn}=${item.id}`] : undefined;
+export function choiceOf(row: Row, context: Context): string[] | undefined {
+  const [first, second] = waysOf(row, context).map(({ asks }) => asks);
+  const isOneOfSeveral = first?.option === second?.option;
+  return first && !isOneOfSeveral ? [`--${first.option}`, first.word] : undefined;
 }
 
 /** Describes a leftover that no create in doubt explains. */
@@ -194,7 +214,7 @@ function waysBeside(leftover: NamedLeftover, context: Context): Way[] {
   const present = presentIn(context.state, urn);
   if (present && !present.taint) {
     const then = "lets it run: the state then knows of it";
-    return [{ command: settleAgain(context, "--forget", urn), then }];
+    return [{ command: settleAgain(context, "--forget", typedName(urn, context.urns)), then }];
   }
   const up = present ? oneRunCommands.replaceTainted : oneRunCommands.besideLeftovers;
   const then = "makes another one beside it, and lets it run";

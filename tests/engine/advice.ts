@@ -20,6 +20,7 @@ const core = (file: string, name: string) => engine(`core/${file}`, name);
 const commands = (name: string) => engine("adviceCommands", name);
 const typedCommands = (name: string) => engine("typedCommands", name);
 const settled = (name: string) => engine("settle", name);
+const asked = (name: string) => engine("settleAsks", name);
 const witnessed = (name: string) => engine("settleWitness", name);
 const audited = (name: string) => test("tests/lifecycle/audit", name);
 const pause = (name: string) => test("tests/simulation/pauses", name);
@@ -182,6 +183,7 @@ export const advice: readonly Advice[] = [
     text: 'settleCommand("--yes", ...options, ...words)',
     ways: {
       "--take": settled("an explicit name proves nothing: a person takes"),
+      "the questions": asked("an instance that is not taken over may be forgotten"),
       "--forget": settled("what the token at hand can't prove is a person's to decide"),
       "--forget beside a server": settled("a pending create that is older than the server"),
     },
@@ -285,6 +287,11 @@ export const advice: readonly Advice[] = [
     ways: { "--take": witnessed("several creates that a person decides take one command") },
   },
   {
+    file: "cli/settle/settle.ts",
+    text: "To be asked only about that",
+    ways: { settle: asked("one create left open keeps the others from being done") },
+  },
+  {
     file: "provider/create/messages.ts",
     text: "If Pulumi warns of pending operations",
     ways: { settle: typedCommands("at a terminal, the three commands of docs/recover.md") },
@@ -302,7 +309,7 @@ export const advice: readonly Advice[] = [
   {
     file: "cli/settle/write.ts",
     text: "Run `settle` again.",
-    ways: { settle: settled("at a terminal, settle asks, and changes nothing if the state has") },
+    ways: { settle: asked("at a terminal, settle asks, and changes nothing if the state has") },
   },
   {
     file: "cli/settle/write.ts",

@@ -141,7 +141,7 @@ test("run by hand, the executable prints its version and help, and runs its comm
   for (const [args, status, output] of [
     [["--version"], 0, new RegExp(`^${metadata.version}\\n$`)],
     [["--help"], 0, /^ {2}settle /m],
-    [["settle", "--forget", "not-a-urn"], 2, /./],
+    [["settle", "--take", "no-id"], 2, /./],
     [["no-such-command"], 2, /./],
     [["emulator", "--help"], 0, new RegExp(`^Usage: ${pluginRun} emulator \\[options\\]$`, "m")],
   ] as const) {

@@ -33,13 +33,13 @@ async function settle(
   // The CLI is asked twice for a configuration with a secret.
   const config = { "compute:settlingSeconds": { value: "1", secret: true } };
   const path = fakePulumi(world, stacks, { selected: "dev", config });
-  const { code, lines } = await typed(["settle", "--yes", ...options], {
+  const { code, lines, warnings } = await typed(["settle", "--yes", ...options], {
     PATH: `${path}:/usr/bin:/bin`,
     PULUMI_HOME: world.home,
     COMPUTE_BASE_URL: world.service.url,
     COMPUTE_API_TOKEN: liveToken,
   });
-  return { code, text: lines.join("\n") };
+  return { code, text: lines.join("\n"), warnings: warnings.join("\n") };
 }
 
 test("if the stack's state explains each instance, settle reads no other stack", async (world) => {
@@ -71,6 +71,14 @@ for (const [what, resources, exitCode, way] of [
     expect(text).toContain(`→ \`${way}`);
     expect(code).toBe(exitCode);
   });
+
+test("a name that no resource has is said to be wrong, and not repeated, since it may be the token (G8)", async (world) => {
+  const options = ["--forget", "sk_live_of_another"];
+  const { code, text, warnings } = await settle(world, [], { options });
+  expect(warnings).toContain("No resource here has a name that was given");
+  expect(text + warnings).not.toContain("of_another");
+  expect(code).toBe(0);
+});
 
 test("what a person gives up is not noted if the state would lose another provider's pending create", async (world) => {
   const held = [taggedInstance(world, "i-0", "web")];

@@ -1,5 +1,6 @@
 /** What the tests of `settle` share: another machine with the same backend, and the command as a person types it. */
-import { mkdtempSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FixtureOptions } from "./fixture";
 import { plugin, tokens, type Stack } from "./stack";
@@ -38,4 +39,49 @@ export async function marksOf(stack: Stack): Promise<string[]> {
       .filter(Boolean)
       .join(" "),
   );
+}
+
+/** The file of the stack's state. */
+export const stateFile = ({ folder }: Stack) =>
+  join(folder, "state", ".pulumi", "stacks", "proj", "dev.json");
+
+interface Latest {
+  resources: object[];
+  pending_operations: object[];
+}
+
+/** Changes the stack's state, as another run would. */
+export function editState(stack: Stack, edit: (latest: Latest) => void): void {
+  const state = JSON.parse(readFileSync(stateFile(stack), "utf8")) as {
+    checkpoint: { latest: Latest };
+  };
+  edit(state.checkpoint.latest);
+  writeFileSync(stateFile(stack), JSON.stringify(state));
+}
+
+/** Runs `settle` at a terminal, and gives its questions these answers, and all others the answer `n`. */
+export function answering(stack: Stack, ...answers: (string | (() => string))[]): Promise<string> {
+  return atTerminal(stack, `'${plugin}' settle`, () => {
+    const answer = answers.shift() ?? "n";
+    return typeof answer === "string" ? answer : answer();
+  });
+}
+
+/** Runs a command at a terminal, and answers each of its questions. Returns what was printed, with the exit code. */
+export async function atTerminal(
+  { project: cwd, env }: Stack,
+  command: string,
+  answer: (question: string) => string,
+): Promise<string> {
+  const line = `${command}; echo "exit code $?"`;
+  const child = spawn("script", ["-qfc", line, "/dev/null"], { cwd, env });
+  let output = "";
+  let asked = 0;
+  for await (const text of child.stdout.setEncoding("utf8")) {
+    output += String(text);
+    const questions = output.match(/.*\[y\/N\]/g) ?? [];
+    for (; asked < questions.length; asked++)
+      child.stdin.write(`${answer(questions[asked] ?? "")}\n`);
+  }
+  return output;
 }
