@@ -41,7 +41,8 @@ export function createTerminal(
   const ask = async (question: string) => {
     if (!readLine) return undefined;
     // Beside the lines that it is about: `pulumi plugin run` prints stdout and stderr in any order.
-    print(`${question} [y/N]`);
+    // Nothing else does: `pulumi plugin run` keeps the pipe to this process open after Ctrl-D.
+    print(`${question} [y/N] (Ctrl-C ends this, without a change)`);
     return /^y(es)?$/i.test((await readLine()).trim());
   };
   return { print, warn, messages, ask, redactor, clock: systemClock, env, exitCode: 0 };

@@ -1,11 +1,15 @@
 /** Tests what `settle` asks at a terminal: each way that it prints, in that order, and what becomes of the answers. */
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "@jest/globals";
+import metadata from "../../metadata.json";
+import { pluginRun } from "../../provider/advice";
+import { root } from "../../tools/support/paths";
 import { testUnless } from "../../tools/support/unless";
 import { destroyPath, Fixture, never } from "./support/fixture";
-import { noTerminals } from "./support/processes";
-import { instances } from "./support/programs";
+import { gone, isPlugin, noTerminals, startedBy } from "./support/processes";
+import { instances, oneInstance } from "./support/programs";
 import {
   answering,
   atTerminal,
@@ -144,5 +148,35 @@ testUnless(
     expect((await settle(stack, "--yes")).output).not.toContain(older);
     await stack.expectNothingToDo();
     expect(await stack.ids()).toEqual([serving]);
+  },
+);
+
+testUnless(
+  noTerminals,
+  "at the question of a settle that `pulumi plugin run` has started, Ctrl-C ends both, as the question says, and nothing has changed",
+  async () => {
+    const program = oneInstance({ name: "web-1" });
+    await using fixture = await Fixture.create({ ...live, namesPlugin: false, program });
+    const { stack } = fixture;
+    const { name, version } = metadata;
+    const install = ["plugin", "install", "resource", name, version];
+    await stack.succeed(...install, "--file", join(root, "bin"));
+    await fixture.endUpInPost("both killed");
+    await stack.succeed("cancel", "--yes");
+    const before = readFileSync(stateFile(stack), "utf8");
+
+    let started: number[] = [];
+    // For a terminal, this is Ctrl-C. (The end of the input, Ctrl-D, does not reach the plugin.)
+    const output = await atTerminal(stack, `${pluginRun} settle`, () => {
+      started = startedBy(process.pid)
+        .filter(isPlugin)
+        .map(({ pid }) => pid);
+      return "\x03";
+    });
+
+    expect(output).toContain("[y/N] (Ctrl-C ends this, without a change)");
+    expect(started).toHaveLength(1);
+    await gone(started);
+    expect(readFileSync(stateFile(stack), "utf8")).toBe(before);
   },
 );
