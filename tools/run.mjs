@@ -54,7 +54,9 @@ async function install(download) {
   const start = Date.now();
   // Not with the Node in node_modules, because npm deletes that folder first.
   const path = (process.env.PATH ?? "").split(delimiter).filter((entry) => resolve(entry) !== bin);
-  const npm = spawn("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+  // No script of a package runs where a token may be near.
+  const options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+  const npm = spawn("npm", ["ci", ...options], {
     cwd: root,
     env: { ...process.env, PATH: path.join(delimiter) },
     stdio: ["ignore", 2, 2],

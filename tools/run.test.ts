@@ -43,9 +43,10 @@ beforeEach(() => {
 async function runStart(install: string, env: NodeJS.ProcessEnv): Promise<string> {
   const link = `require("node:fs").symlinkSync(${JSON.stringify(join(root, "node_modules"))}, "node_modules")`;
   const npm = join(folder, "bin", "npm");
-  writeFileSync(`${npm}.js`, `(async () => { ${install}; ${link}; })();\n`);
+  const scripts = `if (!process.argv.includes("--ignore-scripts")) throw new Error("packages run scripts")`;
+  writeFileSync(`${npm}.js`, `(async () => { ${scripts}; ${install}; ${link}; })();\n`);
   const command = [process.execPath, `${npm}.js`].map((word) => shellQuote(word)).join(" ");
-  writeFileSync(npm, `#!/bin/sh\nexec ${command}\n`, { mode: 0o755 });
+  writeFileSync(npm, `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
   const list = `require("node:fs").globSync("*", { cwd: ${JSON.stringify(downloads())} })`;
   writeFileSync(join(folder, "tools", "start.ts"), `console.log(${list}.join());\n`);
   const { stdout } = await promisify(execFile)(

@@ -39,3 +39,17 @@ test("no page, message or comment names a script that does not exist", () => {
   expect(mentions.length).toBeGreaterThan(names.length);
   expect(mentions.filter(([, name]) => !names.includes(name))).toEqual([]);
 });
+
+test("npm installs packages without running their scripts", () => {
+  const linesWith = (files: RegExp, command: RegExp) =>
+    repositoryFiles()
+      .filter((file) => files.test(file))
+      .flatMap((file) => read(file).split("\n"))
+      .filter((line) => command.test(line));
+  const commands = [
+    ...linesWith(/\.(yml|yaml)$|Dockerfile$|^\.ci\//, /^[^#]*\bnpm (ci|install|i)\b/),
+    ...linesWith(/\.(ts|mjs)$/, /"--no-audi[t]"|\("npm", \["(ci|install)"/),
+  ];
+  expect(commands.length).toBeGreaterThan(5);
+  expect(commands.filter((line) => !/--ignore-scripts|\.\.\.\w*[oO]ptions/.test(line))).toEqual([]);
+});

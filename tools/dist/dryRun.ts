@@ -8,6 +8,7 @@ import { releaseNotes, versionDisagreements } from "../release/versions";
 import { type Language } from "../sdk/languages";
 import { captured } from "../support/command";
 import { say, ToolError } from "../support/main";
+import { npmOptions } from "../support/npm";
 import { toolsDir } from "../support/paths";
 import { onPath } from "../support/onPath";
 import { platforms, thisPlatform } from "./platforms";
@@ -73,8 +74,7 @@ async function loadOnOldest(): Promise<string> {
   const oldestNode = /\d+(\.\d+)*/.exec(node)?.[0] ?? "";
   const runtime = platforms[thisPlatform()];
   const packages = [file, `@pulumi/pulumi@${oldestEngine}`, `${runtime}@${oldestNode}`];
-  const install = ["install", "--prefer-offline", "--no-audit", "--no-fund", ...packages];
-  await captured("npm", install, { cwd });
+  await captured("npm", ["install", ...npmOptions, "--prefer-offline", ...packages], { cwd });
   const executable = join(cwd, "node_modules", runtime, "bin", "node");
   const program = `const { Instance } = require(${JSON.stringify(npmPackage)});
 console.log(process.version, typeof Instance)`;

@@ -6,6 +6,9 @@ import { say } from "./main";
 import { root } from "./paths";
 import { ensureProduct } from "./products";
 
+/** Of an installation. No script of a package runs where a token may be near. */
+export const npmOptions = ["--ignore-scripts", "--no-audit", "--no-fund"] as const;
+
 interface Fetched {
   /** The folder of tools/npm. */
   name: "chromium" | "command" | "postgres";
@@ -32,8 +35,7 @@ export async function ensureFetched({ name, title, outputs, finish }: Fetched): 
       const files = ["package.json", "package-lock.json"];
       const source = `tools/npm/${name}`;
       for (const file of files) copyFileSync(join(root, source, file), join(folder, file));
-      const install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-      await captured("npm", install, { cwd: folder });
+      await captured("npm", ["ci", ...npmOptions], { cwd: folder });
       return [...files.map((file) => `${source}/${file}`), ...((await finish?.(folder)) ?? [])];
     },
   });

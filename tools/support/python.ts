@@ -19,8 +19,10 @@ export async function ensurePythonTools(
     async make() {
       rmSync(join(root, environment), { recursive: true, force: true });
       await captured("python3", ["-m", "venv", environment], { cwd: root });
-      const install = ["-m", "pip", "install", "--quiet", `--requirement=${requirements}`];
-      await captured(join(bin, "python"), install, { cwd: root });
+      // To install a package without a wheel, pip would run its code.
+      const install = ["-m", "pip", "install", "--only-binary=:all:", "--quiet"];
+      const args = [...install, `--requirement=${requirements}`];
+      await captured(join(bin, "python"), args, { cwd: root });
       return [requirements];
     },
   });

@@ -20,6 +20,7 @@ import { blocksOf } from "../../../tools/docs/markdown";
 import { readPage } from "../../../tools/docs/pages";
 import { captured } from "../../../tools/support/command";
 import { temporaryFolder } from "../../../tools/support/files";
+import { npmOptions } from "../../../tools/support/npm";
 import { ownPulumi } from "../../../tools/support/ownPulumi";
 import { withLock } from "../../../tools/support/products";
 import { root } from "../../../tools/support/paths";
@@ -54,9 +55,7 @@ export const languages = {
     async installPackedSdk(cwd) {
       const file = `${metadata.sdk.nodejs.package}-${metadata.version}.tgz`;
       const package_ = join(await ensurePacked("nodejs"), file);
-      await captured("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", package_], {
-        cwd,
-      });
+      await captured("npm", ["install", ...npmOptions, "--prefer-offline", package_], { cwd });
     },
   },
   YAML: { example: "instance-yaml", needs: [] },
