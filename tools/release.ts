@@ -7,19 +7,20 @@
  *                          the newest Pulumi engine
  *   plugins [PLATFORM …]   builds the plugin as a single executable with Node inside, for these platforms or all, and
  *                          packs it in dist/ for `pulumi plugin install`
+ *   checksums              builds the plugins, and writes their checksums into tools/dist/, for `npm run generate`
  *   pack LANGUAGE          packs an SDK for its registry, in .tools/release/
+ *   build                  compares Node with the official one, and then does both for all, as the release does
  *   audit                  looks for known vulnerabilities in npm's registry and at vuln.go.dev
  *   engine                 downloads the newest Pulumi CLI, runs the core tests with it, and compares its calls with the
  *                          recorded ones
- *   publish PLACE          publishes to one place. Do not run it by hand unless RELEASING.md says so
  */
 import { join } from "node:path";
-import { packPlugins } from "./dist/archives";
+import { commitChecksums, packPlugins } from "./dist/archives";
 import { dryRun } from "./dist/dryRun";
 import { platformNamed } from "./dist/platforms";
 import { ensureGoTool } from "./go/tools";
+import { buildRelease } from "./release/build";
 import { isLeftBehind, newestServed, tryNewestEngine } from "./release/newestEngine";
-import { places, type Place } from "./release/publish";
 import { disagreements, releaseNotes } from "./release/versions";
 import { packForRelease, sdkNamed } from "./sdk/pack";
 import { captured } from "./support/command";
@@ -47,10 +48,9 @@ const steps: Readonly<Record<string, (...names: string[]) => Promise<void>>> = {
     await captured(await ensureGoTool("govulncheck"), ["./..."], { cwd: module });
     say("govulncheck: no known vulnerability in the code that the Go SDK calls.");
   },
+  build: () => buildRelease(),
+  checksums: commitChecksums,
   engine: tryNewestEngine,
-  async publish(place = "") {
-    await places[oneOf("place", Object.keys(places) as Place[], place)]();
-  },
 };
 
 runTool({ allowPositionals: true }, async ({ positionals: [step = "", ...names] }) => {

@@ -39,7 +39,7 @@ export async function ensureExecutable(platform = thisPlatform()): Promise<strin
 /** Packs a platform's archive unless it is up to date: `dist/pulumi-resource-compute-vVERSION-OS-ARCH.tar.gz`. */
 export async function ensureArchive(platform = thisPlatform()): Promise<string> {
   await ensureExecutable(platform);
-  const path = `dist/${pluginName}-v${metadata.version}-${platform}.tar.gz`;
+  const path = `dist/${archiveName(platform)}`;
   await ensureProduct({
     name: `the archive for ${platform}`,
     outputs: [path],
@@ -50,6 +50,10 @@ export async function ensureArchive(platform = thisPlatform()): Promise<string> 
     },
   });
   return join(root, path);
+}
+
+export function archiveName(platform: Platform): string {
+  return `${pluginName}-v${metadata.version}-${platform}.tar.gz`;
 }
 
 /** Packs an executable with the licence texts that must go with it. */
@@ -105,4 +109,35 @@ export async function packPlugins(platforms: readonly Platform[]): Promise<void>
   say([billFile, checksumsFile].map((path) => relative(root, path)).join("\n"));
   for (const archive of written.filter((path) => path.includes(`-${thisPlatform()}.`)))
     say(`\nTo install it:\n  pulumi plugin install resource ${name} ${version} --file ${archive}`);
+}
+
+/**
+ * What the pages and pipelines give to `pulumi plugin install --checksum`: those of the release or, until there is one, of
+ * the archives that were built last. The same sources make the same archives on each machine.
+ */
+const committedFile = join(root, "tools", "dist", "SHA256SUMS");
+
+/** Returns the SHA-256 of each platform's archive, by the archive's name, which may have the version before this one. */
+export const committedChecksums = (): ReadonlyMap<string, string> => checksumsIn(committedFile);
+
+export function committedChecksum(platform: Platform): string {
+  const [, sum = ""] = [...committedChecksums()].find(([name]) => name.includes(platform)) ?? [];
+  return sum;
+}
+
+/** Returns the SHA-256 of each file in dist/. */
+export const packedChecksums = (): ReadonlyMap<string, string> =>
+  checksumsIn(join(root, "dist", "SHA256SUMS"));
+
+function checksumsIn(file: string): Map<string, string> {
+  const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+  return new Map(lines.map((line) => [line.slice(66), line.slice(0, 64)]));
+}
+
+/** Builds all archives, and writes their checksums into the sources. */
+export async function commitChecksums(): Promise<void> {
+  await packPlugins(platformNames);
+  const archives = [...packedChecksums()].filter(([name]) => name.endsWith(".tar.gz"));
+  writeWhole(committedFile, archives.map(([name, sum]) => `${sum}  ${name}\n`).join(""));
+  say("Run `npm run generate`, and commit what it writes.");
 }

@@ -120,25 +120,22 @@ const releasePackers: Readonly<Record<Language, (out: string) => Promise<void>>>
     const options = { cwd: copyOf("go"), env: goEnvironment() };
     await captured("go", ["vet", "-mod=readonly", "./..."], options);
   },
-  /** The jar, its sources, its documentation and, if there is a key, their signatures. */
+  /** The jar, its sources, its documentation and the POM, in the folders of a Maven repository. Not signed. */
   async java(out) {
     const cwd = copyOf("java");
-    await maven(cwd, "verify");
-    copyInto(out, join(cwd, "target"), "*.{jar,asc}");
+    const repository = `-Dmaven.repo.local=${await ensurePacked("java")}`;
+    const options = ["--batch-mode", "--quiet", "--activate-profiles=release", repository];
+    await captured("mvn", [...options, "verify"], { cwd });
+    const { groupId, artifactId } = metadata.sdk.java;
+    const folder = join(out, ...groupId.split("."), artifactId, metadata.version);
+    copyInto(folder, join(cwd, "target"), "*.jar");
+    cpSync(join(cwd, "pom.xml"), join(folder, `${artifactId}-${metadata.version}.pom`));
   },
   async dotnet(out) {
     const cwd = copyOf("dotnet");
     await captured("dotnet", ["pack", "--configuration=Release", `--output=${out}`], { cwd });
   },
 };
-
-/** Runs Maven with the profile that Maven Central requires. Signs if there is a key, and always for `deploy`. */
-export async function maven(cwd: string, goal: "verify" | "deploy"): Promise<void> {
-  const repository = `-Dmaven.repo.local=${await ensurePacked("java")}`;
-  const isSigned = process.env["MAVEN_GPG_KEY"] !== undefined || goal === "deploy";
-  const options = ["--batch-mode", "--quiet", "--activate-profiles=release", repository];
-  await captured("mvn", [...options, ...(isSigned ? [] : ["-Dgpg.skip"]), goal], { cwd });
-}
 
 function copyInto(out: string, from: string, pattern: string): void {
   for (const file of globSync(pattern, { cwd: from })) {
@@ -147,7 +144,7 @@ function copyInto(out: string, from: string, pattern: string): void {
 }
 
 /** Copies `sdk/DIRECTORY`, because a build leaves files beside the sources. */
-export function copyOf(directory: string): string {
+function copyOf(directory: string): string {
   const source = `sdk/${directory}`;
   const copy = join(toolsDir, "scratch", source.replaceAll("/", "-"));
   rmSync(copy, { recursive: true, force: true });

@@ -10,6 +10,11 @@ export function missingGo(): Reason {
   return onPath("go") === undefined ? "there is no Go on this machine" : undefined;
 }
 
+export function missingCommand(...names: string[]): Reason {
+  const missing = names.filter((name) => onPath(name) === undefined);
+  return missing.length > 0 ? `there is no ${missing.join(", ")} on this machine` : undefined;
+}
+
 /** A test of what only POSIX systems have: signals from another process, and scripts that are programs. Skipped on Windows. */
 export const posixTest = process.platform === "win32" ? test.skip : test;
 
