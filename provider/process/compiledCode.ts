@@ -77,7 +77,7 @@ export class CompiledCode {
     const file = this.#fileOf(stage);
     const temporary = `${file}.${process.pid}`;
     fs.mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    fs.writeFileSync(temporary, joinParts(parts));
+    fs.writeFileSync(temporary, joinParts(parts), { mode: 0o600 });
     fs.renameSync(temporary, file);
   }
 

@@ -9,6 +9,7 @@ import { startPlugin } from "../../provider/rpc/testing/plugin";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { ensureBuilt } from "../../tools/build";
 import { root } from "../../tools/support/paths";
+import { posixTest } from "../../tools/support/unless";
 import { inputs } from "./support/stack";
 
 beforeAll(() => ensureBuilt());
@@ -76,6 +77,17 @@ test("the process of the first create leaves its compiled code, although an earl
   await installed.readSchema();
   expect(installed.left("created")).toEqual(created);
   expect(installed.left("started")).toEqual(started);
+});
+
+posixTest("only the owner can read or write the compiled code, whatever the umask", async () => {
+  const before = process.umask(0);
+  const installed = new Installed();
+  await installed.readSchema();
+  process.umask(before);
+  const modes = [installed.cache, installed.left("started").path].map(
+    (path) => statSync(path).mode & 0o777,
+  );
+  expect(modes).toEqual([0o700, 0o600]);
 });
 
 test("what only a later process loads is added", async () => {
