@@ -1,5 +1,5 @@
 /**
- * Seven kinds of test, by how much of the real thing they start. `npm test` runs all but `rest`: what else the real engine
+ * Eight kinds of test, by how much of the real thing they start. `npm test` runs all but `rest`: what else the real engine
  * shows, all histories, and what is about releases; `tools/test.ts` says which command runs what.
  */
 const { availableParallelism } = require("node:os");
@@ -51,9 +51,14 @@ module.exports = {
       ),
       {
         ...shared,
-        testPathIgnorePatterns: ["<rootDir>/tools/(dist|release)/"],
+        testPathIgnorePatterns: [
+          "<rootDir>/tools/(dist|release)/",
+          "<rootDir>/emulator/page/browser",
+        ],
       },
     ),
+    // Fetches a browser.
+    project("page", ["<rootDir>/emulator/page/browser.test.ts"]),
     project("contract", ["<rootDir>/tests/contract/**/*.test.ts"]),
     project("explorer", ["<rootDir>/tests/explorer/*.test.ts"]),
     project("simulation", ["<rootDir>/tests/simulation/*.test.ts"]),

@@ -1,8 +1,15 @@
-/** Checks the scripts of package.json: they are few, CONTRIBUTING.md describes each, and nothing names any other. */
+/** Checks the scripts of package.json: they are few, CONTRIBUTING.md describes each, nothing names any other, and what they fetch. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import jestConfig from "../jest.config.cjs";
 import { repositoryFiles, root } from "./support/paths";
+
+interface Project {
+  displayName: string;
+  testMatch: string[];
+  testPathIgnorePatterns?: string[];
+}
 
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
@@ -52,4 +59,22 @@ test("npm installs packages without running their scripts", () => {
   ];
   expect(commands.length).toBeGreaterThan(5);
   expect(commands.filter((line) => !/--ignore-scripts|\.\.\.\w*[oO]ptions/.test(line))).toEqual([]);
+});
+
+test("no unit test fetches a program", () => {
+  const { projects } = jestConfig as { projects: (Project | undefined)[] };
+  const unit = projects.find((project) => project?.displayName === "unit");
+  const ignored = (unit?.testPathIgnorePatterns ?? []).map((pattern) =>
+    pattern.replace("<rootDir>/", "^"),
+  );
+  const folders = (unit?.testMatch ?? []).map((glob) =>
+    glob.slice("<rootDir>/".length, -"/**/*.test.ts".length),
+  );
+  const files = repositoryFiles(...folders).filter(
+    (file) =>
+      file.endsWith(".test.ts") && !ignored.some((pattern) => new RegExp(pattern).test(file)),
+  );
+  expect(files.length).toBeGreaterThan(100);
+  const fetching = /\b(startChromium|ensureFetched|ensurePythonTools|ensureGoTool|ensureRuntime)\(/;
+  expect(files.filter((file) => fetching.test(read(file)))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /**
  * `npm test`: runs the quick tests: unit tests, the service's contract, the histories of a create with few faults, the simulation,
- * life cycles over real sockets, and the core tests with the real engine. It takes minutes.
+ * life cycles over real sockets, the emulator's page, and the core tests with the real engine. It takes minutes.
  *
  *   --all    runs all tests, as continuous integration does
  *   --rest   runs only those that the quick ones leave out: all histories, pipelines, backends, languages, code blocks,
@@ -13,7 +13,7 @@ import { runJest, type JestRun } from "./support/jest";
 import { runWithArguments } from "./support/main";
 
 const quick: readonly JestRun[] = [
-  { projects: ["unit", "contract", "explorer", "simulation", "lifecycle", "core"] },
+  { projects: ["unit", "contract", "explorer", "simulation", "lifecycle", "page", "core"] },
 ];
 const rest: readonly JestRun[] = [
   { projects: ["rest"] },
