@@ -2,14 +2,15 @@
  * Tests each way to install the plugin from the released archive, on a machine without Node: PATH has only Pulumi and
  * its YAML host.
  */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { hash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
 import { ensureArchive } from "../../tools/dist/archives";
 import { captured } from "../../tools/support/command";
-import { oneInstance } from "./support/programs";
+import { instances, oneInstance } from "./support/programs";
 import { ReleasePage } from "./support/releasePage";
 import { pluginsAt } from "./support/stack";
 import { Fixture } from "./support/fixture";
@@ -70,6 +71,21 @@ test("`pulumi plugin install --server` downloads the plugin from a release page"
   await fixture.stack.succeed(...install, version, "--server", page.url);
   await expectItWorks(fixture);
   expect(page.asked).toEqual(downloaded());
+});
+
+test("with `--checksum`, an archive with another checksum is not installed, if the folder has no project that names the plugin", async () => {
+  await using page = await ReleasePage.serve(archive);
+  const packages = { [name]: { source: name, version, pluginDownloadURL: page.url } };
+  await using fixture = await bareFixture(instances({ web: {} }, { packages }));
+  const { stack } = fixture;
+  const outside = ["-C", "/", ...install, version, "--server", page.url, "--checksum"];
+  const right = hash("sha256", readFileSync(archive));
+  expect(await stack.fail(...outside, "0".repeat(64))).toContain(`invalid checksum, expected 0`);
+  expect(existsSync(join(stack.home, "plugins", `resource-${name}-v${version}`))).toBe(false);
+  await stack.succeed(...outside, right);
+  await expectItWorks(fixture);
+  // Why the pages have `-C /`.
+  await stack.succeed(...outside.slice(2), "0".repeat(64));
 });
 
 test("the first run downloads the plugin from `pluginDownloadURL`, later runs download nothing", async () => {

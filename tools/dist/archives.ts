@@ -52,7 +52,7 @@ export async function ensureArchive(platform = thisPlatform()): Promise<string> 
   return join(root, path);
 }
 
-export function archiveName(platform: Platform): string {
+function archiveName(platform: Platform): string {
   return `${pluginName}-v${metadata.version}-${platform}.tar.gz`;
 }
 

@@ -24,7 +24,10 @@ import {
 } from "../sdk/examples";
 import { sdkLanguages, sdkNames } from "../sdk/languages";
 import { packageSchema, type Property } from "../sdk/schema";
+import { committedChecksum } from "../dist/archives";
+import { lockedPackage, platformNames, platforms, type Platform } from "../dist/platforms";
 import { goVersion } from "../support/go";
+import { repositoryFiles } from "../support/paths";
 import { blocksOf, sectionOf, type Page } from "./markdown";
 import { readPage } from "./pages";
 import { definitions, filledPage, formatted, table, type Contents } from "./tables";
@@ -42,6 +45,7 @@ const filled: Readonly<Record<string, Contents>> = {
         })),
       ),
   },
+  "docs/upgrade.md": { checksums: checksumTable },
   "docs/instance.md": { inputTable, inputs: inputList, outputTable, outputs: outputList },
   "docs/performance.md": { measured: () => definitions(measurements()) },
   "docs/scaling.md": {
@@ -121,11 +125,21 @@ function versionTable(): string {
     ["macOS", "13.5 (not run there yet)"],
     ["Windows", "10 (run only under Wine yet, and not on arm64)"],
   ];
+  const nodes = Map.groupBy(platformNames, (platform) => nodeOf(platform));
+  const [[node = ""] = [], ...otherNodes] = [...nodes];
+  const except = otherNodes.map(([version, on]) => ` (${on.join(", ")}: ${version})`).join("");
   const { testedEngine: tested, newestEngine: newest } = metadata;
   const others = newest === tested ? "" : ` The core tests were also seen to pass with ${newest}.`;
   return `${table(["", "At least"], rows)}
 
-All tests ran with Pulumi ${tested}.${others}`;
+All tests ran with Pulumi ${tested}.${others} The plugin includes Node.js ${node}${except}.`;
+}
+
+const nodeOf = (platform: Platform) => lockedPackage(`node_modules/${platforms[platform]}`).version;
+
+function checksumTable(): string {
+  const rows = platformNames.map((platform) => [platform, code(committedChecksum(platform))]);
+  return table(["Platform", `SHA-256 of the archive of version ${metadata.version}`], rows);
 }
 
 /** What the peers of the benchmark need for the same work: time and requests. */
@@ -166,6 +180,10 @@ export async function generatedPages(): Promise<Record<string, string>> {
     const text = pages[name];
     return text === undefined ? readPage(name) : { name, text };
   };
+  for (const name of repositoryFiles().filter((file) => file.startsWith("examples/pipelines/"))) {
+    const checksum = `--checksum ${committedChecksum("linux-amd64")}`;
+    pages[name] = readPage(name).text.replace(/--checksum [0-9a-f]{64}\b/g, checksum);
+  }
   pages["docs/_index.md"] = await formatted(overview(pageOf));
   pages["docs/installation-configuration.md"] = await formatted(installation(pageOf));
   return pages;
@@ -274,9 +292,19 @@ function installBlock(language: ExampleLanguage): string {
   const sdk = Object.values(sdkLanguages).find(({ example }) => example === language);
   if (sdk) return sdk.install;
   const { name, version, pluginDownloadURL } = metadata;
-  const plugin = `pulumi plugin install resource ${name} ${version} --server ${pluginDownloadURL}`;
-  const add = `pulumi package add ${name}`;
-  return `A program in YAML or HCL needs the plugin, and a file in \`sdks/\` that names it:\n\n\`\`\`sh\n${plugin}\n${add}\n\`\`\``;
+  const plugin = [
+    `pulumi -C / plugin install resource ${name} ${version}`,
+    `  --server ${pluginDownloadURL}`,
+    `  --checksum ${committedChecksum("linux-amd64")}`,
+  ].join(" \\\n");
+  const others = `${metadata.repository}/blob/main/docs/upgrade.md#check-an-archive`;
+  return `A program in YAML or HCL needs the plugin, and a file in \`sdks/\` that names it. The checksum is that for Linux on x64
+([the others](${others})). In a folder whose \`Pulumi.yaml\` names the plugin, Pulumi would ignore it, hence \`-C /\`.
+
+\`\`\`sh
+${plugin}
+pulumi package add ${name}
+\`\`\``;
 }
 
 function packageList(): string {

@@ -85,8 +85,8 @@ test("the installation page has SDKs, the plugin's command, and settings from co
   const { text } = installation;
   for (const { install } of Object.values(sdkLanguages)) expect(text).toContain(install);
   const { name, version, pluginDownloadURL } = metadata;
-  expect(text).toContain(
-    `pulumi plugin install resource ${name} ${version} --server ${pluginDownloadURL}`,
+  expect(text.replaceAll(" \\\n ", "")).toContain(
+    `plugin install resource ${name} ${version} --server ${pluginDownloadURL} --checksum `,
   );
   const commands = blocksOf(installation).filter(({ language }) => language === "sh");
   for (const command of [

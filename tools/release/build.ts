@@ -26,8 +26,8 @@ export async function buildRelease(releases = nodejsOrg): Promise<void> {
   const unlike = [...committedChecksums()].filter(([name, sum]) => packed.get(name) !== sum);
   if (unlike.length > 0) {
     throw new ToolError(
-      `The pages and pipelines name other checksums for ${unlike.map(([name]) => name).join(", ")}. ` +
-        "`npm run release -- checksums` builds them, and writes what `npm run generate` puts into the pages.",
+      `${unlike.length} of these archives have other checksums than the pages and pipelines name. ` +
+        "Run `npm run release -- checksums` and `npm run generate`, and commit what they write.",
     );
   }
   for (const name of ["SHA256SUMS", ...packed.keys()])

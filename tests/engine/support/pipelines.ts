@@ -81,7 +81,7 @@ export const gitlabJobs = gitlabFiles.flatMap((file) =>
 );
 
 /** Matches the lines that install packages, which are not published yet. The tests have installed them already. */
-export const installs = /^(npm ci|pulumi plugin install|pulumi install)( |$)/;
+export const installs = /^(npm ci|pulumi -C \/ plugin install|pulumi install)( |$)/;
 
 export interface Script {
   text: string;

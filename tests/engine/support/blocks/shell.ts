@@ -10,6 +10,7 @@ import { pluginRun } from "../../../../provider/advice";
 import { executable as pluginName } from "../../../../provider/process/executable";
 import { ensureBuilt, installPlugin } from "../../../../tools/build";
 import { commandsIn, type Command } from "../../../../tools/docs/commandLines";
+import { committedChecksum } from "../../../../tools/dist/archives";
 import { codeSpansOf, type Page } from "../../../../tools/docs/markdown";
 import { bin as ownBin } from "../../../../tools/sdk/npmPackage";
 import { captured } from "../../../../tools/support/command";
@@ -307,11 +308,15 @@ async function pluginProblem([command, ...args]: readonly string[]): Promise<str
 function pluginInstallProblem(args: readonly string[]): string | undefined {
   const { name, version, pluginDownloadURL } = metadata;
   const [kind, plugin, given] = args;
-  const server = args.includes("--server") ? args[args.indexOf("--server") + 1] : undefined;
+  const valueOf = (flag: string) =>
+    args.includes(flag) ? args[args.indexOf(flag) + 1] : undefined;
+  const [server, checksum] = [valueOf("--server"), valueOf("--checksum")];
   if (kind !== "resource" || plugin !== name) return `not the plugin ${name}`;
   if (isGiven(given) && given.replace(/^v/, "") !== version) return `the version is ${version}`;
   if (isGiven(server) && server !== pluginDownloadURL)
     return `the plugin is at ${pluginDownloadURL}`;
+  if (isGiven(checksum) && committedChecksum("linux-amd64") !== checksum)
+    return "tools/dist/SHA256SUMS has another checksum";
   return undefined;
 }
 
