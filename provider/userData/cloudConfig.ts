@@ -13,11 +13,14 @@ export interface Unusable {
 
 type Parser = typeof jsYaml;
 
-/** A value in YAML with its source, and where in that its keys begin if it is a mapping. */
+/** A value in YAML with its source, and where in that some keys begin. */
 interface Yaml {
   value: unknown;
   source: string;
+  /** Of the outermost mapping. */
   keys: { name: string; offset: number }[];
+  /** The first key of any mapping that stands in it twice: both places. */
+  repeated?: readonly [first: number, second: number];
 }
 
 /** Says why cloud-init can't use this text, or parts of it, as a cloud-config. */
@@ -40,7 +43,16 @@ export async function cloudConfigProblems(text: string): Promise<Unusable[]> {
     const why = "its YAML is not a mapping of keys to values";
     return [{ why, remedy: "Begin each line at the margin with a key, such as `packages:`." }];
   }
-  return [...unknownKeys(yaml), ...listProblems(new Map(Object.entries(value)), yaml)];
+  const problems = listProblems(new Map(Object.entries(value)), yaml);
+  return [...unknownKeys(yaml), ...repeatedKey(yaml), ...problems];
+}
+
+/** Says which key stands twice in one mapping. cloud-init takes the last, and says nothing. */
+export function repeatedKey({ repeated, source }: Yaml): Unusable[] {
+  if (!repeated) return [];
+  const [first, second] = repeated.map((offset) => lineOf(source, offset));
+  const why = `line ${second} repeats the key in line ${first}, whose value is lost`;
+  return [{ partly: true, why, remedy: "Put both values below one key." }];
 }
 
 /** Keys whose value has to be a list: cloud-init loses all of any other value. */
@@ -147,7 +159,7 @@ function yamlIn(source: string, parser: Parser): Yaml | Unusable[] {
   if (documents.length > 1) {
     return [{ why: "it has more than one YAML document", remedy: "Join them into one." }];
   }
-  return { value: documents[0] ?? null, source, keys: topLevelKeys(parser, events, source) };
+  return { value: documents[0] ?? null, source, ...keysIn(parser, events, source) };
 }
 
 /** In YAML 1.1, tabs are only in quotes, blocks of text and comments. */
@@ -193,27 +205,31 @@ function lineOf(source: string, offset: number): number {
   return source.slice(0, offset).split("\n").length;
 }
 
-/** Returns the keys of the outermost mapping. Its events are in the order of the text: a key, its value, a key, … */
-function topLevelKeys(
+/** Finds the keys. In a mapping, the events are in the order of the text: a key, its value, a key, … */
+function keysIn(
   { EVENT_ID, getScalarValue }: Parser,
   events: readonly jsYaml.Event[],
   source: string,
-): Yaml["keys"] {
-  const keys: Yaml["keys"] = [];
-  let depth = 0;
-  let isKey = true;
+): Pick<Yaml, "keys" | "repeated"> {
+  const found: Pick<Yaml, "keys" | "repeated"> = { keys: [] };
+  /** What is open: the document, and mappings and lists. `offsets` has the keys of a mapping so far. */
+  const open: { offsets: Map<string, number> | undefined; isKey: boolean }[] = [];
   for (const event of events) {
-    if (event.type === EVENT_ID.DOCUMENT) continue;
-    if (event.type === EVENT_ID.POP) depth -= 1;
-    if (depth === 1 && event.type !== EVENT_ID.MAPPING && event.type !== EVENT_ID.SEQUENCE) {
-      if (isKey && event.type === EVENT_ID.SCALAR) {
-        const name = getScalarValue(source, event);
-        // A merge key brings in keys, and is none.
-        if (name !== "<<") keys.push({ name, offset: event.valueStart });
-      }
-      isKey = !isKey;
-    }
-    if (event.type === EVENT_ID.MAPPING || event.type === EVENT_ID.SEQUENCE) depth += 1;
+    const inside = open.at(-1);
+    if (event.type === EVENT_ID.POP) open.pop();
+    else if (event.type !== EVENT_ID.SCALAR && event.type !== EVENT_ID.ALIAS)
+      open.push({ offsets: event.type === EVENT_ID.MAPPING ? new Map() : undefined, isKey: true });
+    if (event.type === EVENT_ID.POP || !inside?.offsets) continue;
+    const isKey = inside.isKey && event.type === EVENT_ID.SCALAR;
+    inside.isKey = !inside.isKey;
+    const name = isKey ? getScalarValue(source, event) : undefined;
+    // A merge key brings in keys, and is none.
+    if (!isKey || name === undefined || name === "<<") continue;
+    const { valueStart: offset } = event;
+    const before = inside.offsets.get(name);
+    if (before !== undefined) found.repeated ??= [before, offset];
+    inside.offsets.set(name, offset);
+    if (open.length === 2) found.keys.push({ name, offset });
   }
-  return keys;
+  return found;
 }

@@ -84,6 +84,24 @@ test("of several problems, a warning has the first three", async () => {
   expect(three).toHaveLength(6);
 });
 
+test("what cloud-init replaces without a word is named by its parts or lines, with the line that keeps both", async () => {
+  const config = (text: string) => `- |\n  #cloud-config\n  ${text.replace(/\n/g, "\n  ")}\n`;
+  const archive = (...texts: string[]) => `#cloud-config-archive\n${texts.map(config).join("")}`;
+  const parts = ["runcmd: [ls]\npackages: [a]", "hostname: web", "packages: [b]\nruncmd: [ls]"];
+  const warning = await warningOf({ userData: archive(...parts) });
+  const line = "merge_how: list(append)+dict(recurse_list,recurse_str)+str()";
+  expect(warning).toContain(
+    `a part of userData: part 3 replaces packages, runcmd of part 1. To keep both, add the line \`${line}\` to part 3.`,
+  );
+  const [first = "", ...later] = parts;
+  const merged = later.map((part) => `${line}\n${part}`);
+  expect(await warningOf({ userData: archive(first, ...merged) })).toBeUndefined();
+  const twice = `#cloud-config\nruncmd:\n- ls\n${canary}: 1\n"runcmd": [${canary}]\n`;
+  expect(await warningOf({ userData: twice })).toContain(
+    "line 5 repeats the key in line 2, whose value is lost. Put both values below one key.",
+  );
+});
+
 test("Base64 that was given as plain text, or encoded twice, is distinguished from other user data", async () => {
   const once = base64(cloudConfig);
   const why = "cloud-init would get it in Base64";

@@ -7,11 +7,13 @@ import { isUtf8 } from "node:buffer";
 import type { Unusable } from "./cloudConfig";
 import { mimePartsOf, type MimePart } from "./mimeParts";
 import {
-  declaredPartProblems,
   isKnownType,
+  messagePart,
   partProblems,
   partTypeOf,
+  problemsOfPart,
   problemsOfParts,
+  type Part,
 } from "./part";
 import { gunzipped, isGzip, isMime } from "./unpackedScript";
 
@@ -59,19 +61,18 @@ async function messageProblems(parts: readonly MimePart[]): Promise<Unusable[]> 
   }
   // A handler may take any type.
   const hasHandler = parts.some(({ type }) => type === "text/part-handler");
-  const problemsOf = async (part: MimePart) =>
-    hasHandler && !isKnownType(part.type) ? [] : messagePartProblems(part);
-  const [only] = parts;
-  return only && parts.length === 1 ? problemsOf(only) : problemsOfParts(parts, problemsOf);
+  const judged = parts.map((part) => (hasHandler && !isKnownType(part.type) ? [] : readPart(part)));
+  const [only] = judged;
+  return only && judged.length === 1 ? problemsOfPart(only) : problemsOfParts(judged);
 }
 
-async function messagePartProblems({ type, bytes }: MimePart): Promise<Unusable[]> {
+/** Returns the part, unless it is for another program, or says why it can't be read. */
+function readPart({ type, headers, bytes }: MimePart): Part | Unusable[] {
   const unpacked = /gzip|gunzip|compress/.test(type) ? gunzipped(bytes) : bytes;
   const content = typeof unpacked === "string" ? bytes : unpacked;
   const text = content.toString();
   if (partTypeOf(text) === undefined && isForAnotherProgram(text)) return [];
-  if (isUtf8(content))
-    return declaredPartProblems(content === bytes ? type : "text/plain", text, "message");
+  if (isUtf8(content)) return messagePart(content === bytes ? type : "text/plain", text, headers);
   if (type.startsWith("text/x-include") || isHarmless(content)) return [];
   const why = "it has letters outside ASCII, or bytes that are not UTF-8";
   return [{ why, remedy: "Save it as UTF-8, and give it `Content-Transfer-Encoding: base64`." }];

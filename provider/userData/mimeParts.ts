@@ -1,8 +1,9 @@
 /** Takes a MIME message apart as cloud-init does, with the tolerance of Python's parser of e-mail (RFC 2045 and 2046). */
 
-/** A part that is no multipart, with its type in lower case, and what it holds. */
+/** A part that is no multipart, with its type and the names of its headers in lower case, and what it holds. */
 export interface MimePart {
   type: string;
+  headers: readonly string[];
   bytes: Buffer;
 }
 
@@ -24,7 +25,8 @@ export function mimePartsOf(text: string, depth = 0): MimePart[] {
     return textsBetween(body, declared).flatMap((part) => mimePartsOf(part, depth + 1));
   }
   const encoding = headers.get("content-transfer-encoding") ?? "";
-  return [{ type: type ?? "text/plain", bytes: decoded(body, encoding.trim().toLowerCase()) }];
+  const bytes = decoded(body, encoding.trim().toLowerCase());
+  return [{ type: type ?? "text/plain", headers: [...headers.keys()], bytes }];
 }
 
 /** The headers end at an empty line, or at a line that is none. */

@@ -1,5 +1,6 @@
 /** What cloud-init can't use in one part of user data, which is all of it unless it is a MIME message or an archive. */
-import { cloudConfigProblems, readYaml, type Unusable } from "./cloudConfig";
+import { cloudConfigProblems, readYaml, repeatedKey, type Unusable } from "./cloudConfig";
+import { replacedProblems, type ConfigPart } from "./replaced";
 
 /**
  * How each type of part begins, in lower case, and a longer beginning before a shorter one.
@@ -18,6 +19,15 @@ const beginnings = [
 
 /** What a part is for cloud-init. */
 export type PartType = (typeof beginnings)[number][1];
+
+/** A part of a message or an archive. */
+export interface Part {
+  /** Undefined if cloud-init does not know it. */
+  type: PartType | undefined;
+  text: string;
+  /** The names of its headers or, in an archive, of its keys. */
+  headers: readonly string[];
+}
 
 /** White space to cloud-init, for which a byte order mark is none. */
 const leadingSpace = /^[^\S\ufeff]+/;
@@ -91,14 +101,22 @@ async function archiveProblems(text: string): Promise<Unusable[]> {
   if (Array.isArray(yaml)) return yaml;
   if (!Array.isArray(yaml.value))
     return [{ why: "its archive is not a list", remedy: "Begin each part with `- type:`." }];
-  return problemsOfParts(yaml.value as unknown[], async (entry) => {
-    const part = typeof entry === "string" ? { content: entry } : entry;
-    const { content, type } = Object(part) as { content?: unknown; type?: unknown };
-    if (typeof content !== "string") return [];
-    return typeof type === "string" && type !== ""
-      ? declaredPartProblems(type, content, "archive")
-      : partProblems(partTypeOf(content) ?? "cloudConfig", content);
-  });
+  const parts = (yaml.value as unknown[]).map(entryOf);
+  const size = parts.reduce((sum, part) => sum + ("text" in part ? part.text.length : 0), 0);
+  // Aliases can make any number of parts of one text.
+  if (size > text.length) return [];
+  return [...repeatedKey(yaml), ...(await problemsOfParts(parts))];
+}
+
+/** Returns what an entry of an archive is to cloud-init, which reads URLs and archives in no archive. */
+function entryOf(entry: unknown): Part | [] {
+  const given = Object(typeof entry === "string" ? { content: entry } : entry) as object;
+  const { content: text, type: declared } = given as { content?: unknown; type?: unknown };
+  if (typeof text !== "string") return [];
+  const isDeclared = typeof declared === "string" && declared !== "";
+  const type = isDeclared ? declaredTypes[declared] : (partTypeOf(text) ?? "cloudConfig");
+  const isRead = type !== "archive" && type !== "include";
+  return { type: isRead ? type : undefined, text, headers: Object.keys(given) };
 }
 
 /** The types that a part of a message or an archive can declare. The others of `text/plain` show what they are. */
@@ -125,29 +143,31 @@ export function isKnownType(declared: string): boolean {
   return shownByBeginning.includes(declared) || declaredTypes[declared] !== undefined;
 }
 
-/** Says why cloud-init can't use a part that declares its type. cloud-init reads URLs and archives in no archive. */
-export async function declaredPartProblems(
-  declared: string,
-  text: string,
-  container: "archive" | "message",
-): Promise<Unusable[]> {
-  const shown =
-    container === "message" && shownByBeginning.includes(declared) ? partTypeOf(text) : undefined;
-  const type = shown ?? declaredTypes[declared];
+/** Returns what a part of a message is to cloud-init. */
+export function messagePart(declared: string, text: string, headers: readonly string[]): Part {
+  const shown = shownByBeginning.includes(declared) ? partTypeOf(text) : undefined;
+  return { type: shown ?? declaredTypes[declared], text, headers };
+}
+
+/** Says why cloud-init can't use a part of a message or an archive. */
+export async function problemsOfPart(part: Part | Unusable[]): Promise<Unusable[]> {
+  if (Array.isArray(part)) return part;
+  const { type, text } = part;
   if (type !== undefined) return partProblems(type, text);
   if (text === "") return [];
   const why = "cloud-init does not know its type, or how it begins";
   return [{ why, remedy: "Give it a type such as text/cloud-config or text/x-shellscript." }];
 }
 
-/** Returns what is wrong with each part, and says in which part. */
-export async function problemsOfParts<Part>(
-  parts: readonly Part[],
-  problemsOf: (part: Part) => Promise<Unusable[]>,
-): Promise<Unusable[]> {
+/** Returns what is wrong with each part, and says in which part, and then what a part loses by another. */
+export async function problemsOfParts(parts: readonly (Part | Unusable[])[]): Promise<Unusable[]> {
   const found: Unusable[] = [];
-  for (const [index, part] of parts.entries())
-    for (const { why, remedy } of await problemsOf(part))
-      found.push({ why: `in part ${index + 1}, ${why}`, remedy, partly: true });
-  return found;
+  const configs: ConfigPart[] = [];
+  for (const [index, part] of parts.entries()) {
+    const number = index + 1;
+    for (const { why, remedy } of await problemsOfPart(part))
+      found.push({ why: `in part ${number}, ${why}`, remedy, partly: true });
+    if ("type" in part && part.type === "cloudConfig") configs.push({ ...part, number });
+  }
+  return [...found, ...(await replacedProblems(configs))];
 }

@@ -255,6 +255,12 @@ const configs: Record<string, string> = {
   "a merge key": "write_files:\n- &f {path: /a, content: a}\n- {<<: *f, path: /b}\n",
   "a merge key of a text": "write_files:\n- {<<: a, path: /b}\n",
   "two equal keys": "hostname: web\nhostname: db\n",
+  "two equal keys with a command each": 'runcmd: ["true"]\nhostname: web\n"runcmd": ["true"]\n',
+  "two equal keys in a list": "write_files:\n- path: /a\n  content: a\n  content: b\n",
+  "equal keys in two mappings": "write_files: [{path: /a, content: a}, {path: /b, content: b}]\n",
+  "two merge keys": "write_files:\n- &f {path: /a}\n- &g {path: /b}\n- {<<: *f, <<: *g}\n",
+  "a key that a merge key has, too":
+    "write_files:\n- &f {path: /a, content: a}\n- {<<: *f, content: b}\n",
   "a tag of its own": "hostname: !env HOSTNAME\n",
   "a tag of CloudFormation": "hostname: !Sub web\n",
   "a tag of Python": "hostname: !!python/name:os.sep\n",
@@ -485,7 +491,78 @@ const messages: Cases = {
   "a script that mentions MIME-Version": `${script}# MIME-Version: 1.0\n`,
 };
 
+const commands = (name: string) => `#cloud-config\nruncmd:\n- ['true', ${name}]\n`;
+const merge = "merge_how: list(append)+dict(recurse_list,recurse_str)+str()\n";
+const partOf = (text: string, more = "") => part("text/cloud-config", text, more);
+const entries = (...texts: string[]) =>
+  `#cloud-config-archive\n${texts.map((text) => `- |\n${text.replace(/^/gm, "  ")}\n`).join("")}`;
+
+/** What cloud-init loses of cloud-configs that have the same key twice. */
+const replaced: Cases = {
+  "two parts with commands": message([partOf(commands("a")), partOf(commands("b"))]),
+  "two parts with commands, a script between them": message([
+    partOf(commands("a")),
+    part("text/x-shellscript", script),
+    partOf(commands("b")),
+  ]),
+  "two parts, the second with merge_how": message([
+    partOf(commands("a")),
+    partOf(commands("b") + merge),
+  ]),
+  "two parts, the second with merge_type": message([
+    partOf(commands("a")),
+    partOf(commands("b") + merge.replace("how", "type")),
+  ]),
+  "two parts, the first with merge_how": message([
+    partOf(commands("a") + merge),
+    partOf(commands("b")),
+  ]),
+  "two parts, the second with Merge-Type": message([
+    partOf(commands("a")),
+    partOf(commands("b"), "Merge-Type: list(append)+dict(recurse_array)+str()\n"),
+  ]),
+  "two parts, the second with X-Merge-Type": message([
+    partOf(commands("a")),
+    partOf(commands("b"), "X-Merge-Type: list(append)+dict(recurse_array)+str()\n"),
+  ]),
+  "three parts, the second with merge_how": message([
+    partOf(commands("a")),
+    partOf(commands("b") + merge),
+    partOf(commands("c")),
+  ]),
+  "two parts with a mapping": message([
+    partOf("#cloud-config\npower_state: {mode: reboot}\n"),
+    partOf("#cloud-config\npower_state: {delay: now}\n"),
+  ]),
+  "two parts, the second without a value": message([
+    partOf(commands("a")),
+    partOf("#cloud-config\nruncmd:\n"),
+  ]),
+  "two parts, the first without items": message([
+    partOf("#cloud-config\nruncmd: []\n"),
+    partOf(commands("b")),
+  ]),
+  "two parts with another text": message([
+    partOf("#cloud-config\nhostname: web\n"),
+    partOf("#cloud-config\nhostname: db\n"),
+  ]),
+  "two parts with other keys": message([partOf(config), partOf(commands("b"))]),
+  "two parts, the first of them wrong": message([
+    partOf(`${commands("a")}hostname: web: 1\n`),
+    partOf(commands("b")),
+  ]),
+  "an archive of two cloud-configs": entries(commands("a"), commands("b")),
+  "an archive of two cloud-configs, the second with merge_how": entries(
+    commands("a"),
+    commands("b") + merge,
+  ),
+  "an archive of two cloud-configs, the second with Merge-Type": `${entries(commands("a"))}- type: text/cloud-config\n  Merge-Type: list(append)+dict(recurse_array)+str()\n  content: |\n${commands("b").replace(/^/gm, "    ")}\n`,
+};
+
 const archives: Cases = {
+  "an archive with an archive": `#cloud-config-archive\n- type: text/cloud-config-archive\n  content: |\n    ${archive.replaceAll("\n", "\n    ")}\n`,
+  "an archive with a text that is an archive": entries(archive),
+  "an archive with a text that is an include": entries(include),
   "an archive that is a mapping": "#cloud-config-archive\ntype: text/cloud-config\ncontent: a\n",
   "an archive that is nothing": "#cloud-config-archive\n",
   "an archive of texts": `#cloud-config-archive\n- |\n  #!/bin/sh\n  exit 0\n- |\n  #cloud-config\n  hostname: web\n`,
@@ -551,6 +628,7 @@ export const corpus: Cases = {
   ...prefixed("a cloud-config", configs),
   ...prefixed("the key", keys),
   ...messages,
+  ...replaced,
   ...archives,
   ...forOthers,
 };

@@ -10,10 +10,12 @@ URL answers with a cloud-config. The verdict is one of
     nothing        nothing came of it, although cloud-init does not complain
     keys: a, b     it does not know these top-level keys
     schema         its schema refuses something below a known key
+    lost: a, b     these keys of a mapping or of an earlier part count no more, without a complaint
     refused: text  the first warning or error
 """
 
 import base64
+import copy
 import json
 import logging
 import os
@@ -26,7 +28,9 @@ sys.path.insert(0, os.path.join(sys.argv[1], "usr/lib/python3/dist-packages"))
 
 import jsonschema  # noqa: E402
 import yaml  # noqa: E402
+from yaml.constructor import SafeConstructor  # noqa: E402
 from cloudinit import helpers, stages, subp, user_data, util, version  # noqa: E402
+from cloudinit.handlers.cloud_config import CloudConfigPartHandler  # noqa: E402
 from cloudinit.settings import PER_INSTANCE  # noqa: E402
 from cloudinit.sources.DataSourceNone import DataSourceNone  # noqa: E402
 
@@ -73,6 +77,33 @@ def consume(blob, folder):
     return paths
 
 
+def is_kept(before, after):
+    """Says whether a part has left what a key had before, if that is a list or a mapping."""
+    if not isinstance(before, (list, dict)):
+        return True
+    return isinstance(after, type(before)) and all(item in after for item in before)
+
+
+def note_lost(lost):
+    """Adds each key to the list that cloud-init loses."""
+    merge_part = CloudConfigPartHandler._merge_part
+    construct_mapping = SafeConstructor.construct_mapping
+
+    def merge(handler, *args):
+        before = copy.deepcopy(handler.cloud_buf)
+        merge_part(handler, *args)
+        after = handler.cloud_buf
+        lost.extend(key for key in before if not is_kept(before[key], after.get(key)))
+
+    def construct(loader, node, *args, **kwargs):
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        lost.extend({name for name in names if name != "<<" and names.count(name) > 1})
+        return construct_mapping(loader, node, *args, **kwargs)
+
+    CloudConfigPartHandler._merge_part = merge
+    SafeConstructor.construct_mapping = construct
+
+
 def judge(blob, folder):
     complaints = Complaints()
     logging.getLogger().addHandler(complaints)
@@ -91,6 +122,8 @@ def judge(blob, folder):
     stages.handlers.run_part = counted(run_part)
     stages.handlers.walker_handle_handler = counted(handle_new)
     user_data.read_file_or_url = fetched
+    lost = []
+    note_lost(lost)
     try:
         paths = consume(blob, folder)
     except Exception as error:
@@ -106,7 +139,7 @@ def judge(blob, folder):
             util.shellify(config.get(key) or [])
     except TypeError as error:
         return f"refused: {error}"[:120]
-    return judge_keys(config)
+    return "lost: " + ", ".join(sorted(set(lost))) if lost else judge_keys(config)
 
 
 def judge_keys(config):
