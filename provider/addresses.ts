@@ -16,7 +16,7 @@ export function withoutPasswords(text: string): string {
   return (
     text
       // The engine reads everything up to the last @ before the path as the password.
-      .replace(/(?<=[a-z]:\/\/[^\s/?#:@]*):[^\s/?#]*(?=@)/gi, "")
+      .replace(/:(?<=[a-z]:\/\/[^\s/?#:@]*:)[^\s/?#]*(?=@)/gi, "")
       // The engine's PostgreSQL driver also accepts a password as a query parameter.
       .replace(/&password=[^\s&#]*/gi, "")
       .replace(/\?password=[^\s&#]*(&?)/gi, (_, separator: string) => (separator ? "?" : ""))
@@ -30,7 +30,7 @@ export function withoutPasswords(text: string): string {
 export function withoutPasswordsInText(message: string): string {
   return (
     withoutPasswords(message)
-      .replace(/(?<=[a-z]:\/\/[^\s/?#:@"'`]*):[^\s"'`]*(?=@)/gi, "")
+      .replace(/:(?<=[a-z]:\/\/[^\s/?#:@"'`]*:)[^\s"'`]*(?=@)/gi, "")
       .replace(/(?<=[?&]sslpassword=)[^\s&#"'`]*/gi, redactionMark)
       // The parser of addresses takes what follows the colon for a port, and repeats it.
       .replace(/invalid port "[^"]*"/g, "invalid port")

@@ -56,7 +56,7 @@ const baseUrl = nonEmptyString.transform((value, context) => {
     // The token would be sent unencrypted (G8).
     return refuse("must be https (plain http only for an address on this machine)");
   }
-  const path = url.pathname.replace(/\/+$/, "");
+  const path = url.pathname.replace(/(?<!\/)\/+$/, "");
   if (!path.endsWith("/v2")) {
     return refuse("must end in /v2, the version segment of the service's paths");
   }

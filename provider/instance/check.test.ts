@@ -314,6 +314,22 @@ test("what the existing instance has is said, and stops no run, until it is repl
   expect(failures({ ...news, sshKeys: [publicText, "b\n"] }, { olds })).toHaveLength(1);
 });
 
+test("each wrong item is looked for in the state in one step", () => {
+  let steps = 0;
+  const count = (list: string[], at: string | symbol): unknown => {
+    steps += 1;
+    return Reflect.get(list, at);
+  };
+  const stepsOfCheck = (items: number) => {
+    const before = steps;
+    const sshKeys = new Proxy(Array<string>(items).fill("old\n"), { get: count });
+    const olds = inputsOf({ sshKeys });
+    expect(failures({ sshKeys: Array<string>(items).fill("new\n") }, { olds })).toHaveLength(items);
+    return steps - before;
+  };
+  expect(stepsOfCheck(200)).toBeLessThan(3 * stepsOfCheck(100));
+});
+
 const control = "must not contain control characters";
 /** Names that are no hostname, with the reason why. */
 const badNames: [name: string, why: string][] = [

@@ -175,8 +175,11 @@ function validationErrors(name: InputName, { olds, news }: CheckRequest): InputE
     const isOld = reveal(value) === reveal(olds[name] ?? null);
     return isOld ? [] : [{ reason: `${name} ${isOnlyHash}`, isKept: false }];
   }
-  return problemsOf(name, value).map(({ index, problem }) => {
-    const isKept = isHeld(name, { olds, news }, index);
+  const problems = problemsOf(name, value);
+  if (problems.length === 0) return [];
+  const isHeld = heldIn(name, { olds, news });
+  return problems.map(({ index, problem }) => {
+    const isKept = isHeld(index);
     const item = index === undefined ? "" : `[${index}]`;
     const reason = isKept
       ? `${name} in the state ${problem}; a change may replace the instance`
@@ -185,18 +188,19 @@ function validationErrors(name: InputName, { olds, news }: CheckRequest): InputE
   });
 }
 
-/** Whether the existing instance has the value of the input, or the item at the index. */
-function isHeld(
+/** Returns whether the existing instance has the value of the input, or the item at an index. */
+function heldIn(
   name: InputName,
   { olds, news }: Pick<CheckRequest, "olds" | "news">,
-  index: number | undefined,
-): boolean {
-  if (isScript(name)) return readUserData(olds) !== undefined && isSameUserData(olds, news);
+): (index: number | undefined) => boolean {
+  if (isScript(name)) return () => readUserData(olds) !== undefined && isSameUserData(olds, news);
   const [before, now] = [olds, news].map((inputs) => reveal(inputs[name] ?? null));
-  // In JSON, NaN is null.
-  if (index === undefined)
-    return isGiven(olds[name]) && canonicalJson(before) === canonicalJson(now);
-  return isList(before) && isList(now) && before.includes(now[index] ?? null);
+  const items = new Set(isList(before) ? before : []);
+  return (index) =>
+    index === undefined
+      ? // In JSON, NaN is null.
+        isGiven(olds[name]) && canonicalJson(before) === canonicalJson(now)
+      : isList(now) && items.has(now[index] ?? null);
 }
 
 const namedByOutput =

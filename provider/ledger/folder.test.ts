@@ -52,6 +52,12 @@ test.each([
   for (const other of others) expect(folderOf(other)).toBe(folderOf(backend));
 });
 
+test("a line of number signs in a project file takes no longer than another", () => {
+  // With a choice at each sign, there would be a million million ways to read the line.
+  writeFileSync(join(home, "Pulumi.yaml"), `backend:\n${"#".repeat(40)}\nname: web\n`);
+  expect(ledgerFolder({ PULUMI_HOME: home }, home)).toContain(join(home, "compute", "ledger"));
+});
+
 test("a symbolic link to a file backend does not change the ledger", () => {
   const state = join(home, "state");
   mkdirSync(state);

@@ -38,7 +38,7 @@ interface Project {
  * rest of the session.
  */
 const backendPattern =
-  /^(?:backend|\s*"backend"):(?:[\s{]|#.*)*"?url"?:[ \t]*["']?(.*?)["'\s]*(?:\s#.*|\}.*)?$/m;
+  /^(?:backend|\s*"backend"):(?:[\s{]|#.*$)*"?url"?:[ \t]*["']?(.*?)["'\s]*(?:\s#.*|\}.*)?$/m;
 
 /** Returns what the project file says that the engine finds: in this folder, or else in the nearest one above it. */
 function projectAt(folder: string): Project | undefined {
@@ -54,7 +54,7 @@ function projectAt(folder: string): Project | undefined {
 function placeOf(url: string, base: string): string {
   const address = withoutPasswords(url);
   const [, path, query = ""] = /^file:\/\/([^?]*)(.*)$/s.exec(address) ?? [];
-  return path === undefined ? address.replace(/\/+$/, "") : realFolder(path, base) + query;
+  return path === undefined ? address.replace(/(?<!\/)\/+$/, "") : realFolder(path, base) + query;
 }
 
 /**

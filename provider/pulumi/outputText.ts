@@ -3,14 +3,20 @@
  * a sentence, an address in memory, or `<nil>`.
  */
 
-/** What may stand between two words: YAML folds lines, JSON and URLs escape signs, and a name has hyphens. */
-const gap = "[^]{1,24}?";
-
 /** "Calling [toString] on an [Output<T>] is not supported." */
-const words = ["Calling", "(?:toString|toJSON|__[a-z]{1,12}__)", "on", "an", "Output", "T", "is"];
+const words = [
+  "(?:toString|toJSON|__[a-z]{1,12}__)",
+  ..."on an Output T is not supported".split(" "),
+];
+
+/**
+ * The next word. Between two, YAML folds lines, JSON and URLs escape signs, and a name has hyphens. No other place of a word is
+ * tried once it is found, because the ways through all places are many.
+ */
+const following = (word: string, index: number) => `(?=([^]{1,24}?${word}))\\${index + 1}`;
 
 const forms = [
-  new RegExp([...words, "not", "supported"].join(gap), "i"),
+  new RegExp(["Calling", ...words.map(following)].join(""), "i"),
   // Of Go, in the formats %v, %+v and %s: a structure with one pointer, whose address is a multiple of 16.
   /\{0x[0-9a-f]{9,11}0\}|\{OutputState:0x|\*internal\.OutputState=/,
 ];

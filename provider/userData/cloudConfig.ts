@@ -30,7 +30,7 @@ export async function cloudConfigProblems(text: string): Promise<Unusable[]> {
   const { value } = yaml;
   if (value === null) {
     // A cloud-config that has a header and nothing else was meant so.
-    return /^\s*#cloud-config\s*$/im.test(text)
+    return text.split(/[\r\n]/).some((line) => /^\s*#cloud-config\s*$/i.test(line))
       ? []
       : [
           {
@@ -62,10 +62,10 @@ const lists = ["bootcmd", "runcmd", "ssh_authorized_keys", "write_files"];
 function listProblems(config: ReadonlyMap<string, unknown>, { keys, source }: Yaml): Unusable[] {
   // Of two equal keys, the last counts.
   const offsets = new Map(keys.map(({ name, offset }) => [name, offset]));
-  return [...offsets].flatMap(([name, offset]) => {
+  const found = [...offsets].filter(([name]) => lists.includes(name));
+  return found.flatMap(([name, offset]) => {
     const value = config.get(name) ?? [];
     const place = `${name}, which begins in line ${lineOf(source, offset)},`;
-    if (!lists.includes(name)) return [];
     if (!Array.isArray(value)) {
       const remedy = "Begin each of its items in a line of its own, with `- `.";
       return [{ partly: true, why: `${place} is no list, so all of it is lost`, remedy }];

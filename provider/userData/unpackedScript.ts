@@ -48,7 +48,7 @@ export function isMime(text: string): boolean {
  */
 function withConstantBoundaries(text: string): string {
   const header =
-    /^(content-type:\s*multipart\/[^;\n]*;(?:[^\n]|\n[ \t])*?\bboundary=)(?:"([^"\n]+)"|([^\s;"]+))/gim;
+    /(?<![^\n])(content-type:\s*multipart\/[^;\n]*;(?:[^\n]|\n[ \t])*?\bboundary=)(?:"([^"\n]+)"|([^\s;"]+))/gi;
   const names = new Map<string, string>();
   const marked = text.replace(header, (_, start: string, quoted?: string, bare?: string) => {
     const boundary = quoted ?? bare ?? "";
@@ -56,8 +56,9 @@ function withConstantBoundaries(text: string): string {
     names.set(boundary, name);
     return `${start}"${name}"`;
   });
-  return marked.replace(/^--(.*?)(--)?[ \t]*$/gm, (line, boundary: string, end = "") => {
-    const name = names.get(boundary);
+  return marked.replace(/^--(.*\S)?[ \t]*$/gm, (line, boundary: string = "") => {
+    const end = boundary.endsWith("--") ? "--" : "";
+    const name = names.get(boundary.slice(0, boundary.length - end.length));
     return name === undefined ? line : `--${name}${end}`;
   });
 }
