@@ -191,6 +191,16 @@ test.each([
   ["a public key", publicText, `Give its ID, or ${fingerprint}`],
   ["a public key from a file", `${publicText}\n`, fingerprint],
   ["a public key with options", `no-pty ${publicText}`, fingerprint],
+  ["the Base64 of a public key", blob.toString("base64"), `Give its ID, or ${fingerprint}`],
+  ["the Base64 of a key, with its comment", publicText.replace("ssh-ed25519 ", ""), fingerprint],
+  [
+    "the path of a public key",
+    "~/.ssh/canary.pub",
+    "is the path of a file. Give the ID of its key",
+  ],
+  ["the path of a private key", "/home/canary/.ssh/id_rsa", "is the path of a file"],
+  ["a path in the folder of the program", "./keys/canary", "is the path of a file"],
+  ["a path of Windows", "C:\\keys\\canary", "is the path of a file"],
   ["a private key of PuTTY", "PuTTY-User-Key-File-3: ssh-rsa\ncanary", "is a private key"],
 ])("%s in place of an SSH key's ID is refused, and not quoted (G8)", (_, key, why) => {
   for (const value of [key, new Secret(key)]) {
@@ -199,6 +209,16 @@ test.each([
     expect(JSON.stringify(reasons)).not.toContain("canary");
   }
 });
+
+test.each([
+  "SHA256:/nThbg6kXUpJWGl7E1IGOCspRomTxdCARLviKw6E5SY",
+  "/nThbg6kXUpJWGl7E1IGOCspRomTxdCARLviKw6E5SY",
+  "MD5:43:51:43:a1:b5:fc:8b:b7:0a:3a:a9:b1:0f:66:73:a8",
+  "AAAA-1",
+  "AAAA3Nz",
+  "projects/web/keys/laptop",
+  "id_ed25519",
+])("%s may be an ID or a fingerprint", (key) => expect(failures({ sshKeys: [key] })).toEqual([]));
 
 // ── Values that are no text ─────────────────────────────────────────────────────────────────────
 
