@@ -113,6 +113,10 @@ export function requestReport(own: string, error: RequestError): Report {
 export function nextStep(error: RequestError): string {
   const { kind, service, mayHaveActed, words = plainWords } = error;
   const sent = mayHaveActed ? "" : "Nothing was sent. ";
+  if (error.isOutOfTime)
+    return `${sent}Check this machine's clock. If it is right, only the operator of the service can renew the certificate.`;
+  if (error.isEncoded)
+    return "Only the service, or a proxy on the way to it, can leave the encoding out: report this to its operator.";
   if (kind === "unsendable" || kind === "unreachable") {
     return `${sent}Check ${words.toChange("baseUrl")}, the network and the proxy settings, and run again.`;
   }

@@ -14,6 +14,8 @@ const table = [
   [/^(UND_ERR_RES_CONTENT_LENGTH_MISMATCH|HPE_INVALID_EOF_STATE)$/, "answer cut short"],
   [/^UND_ERR_HEADERS_OVERFLOW$/, "answer with too long headers"],
   [/^HPE_INVALID_CONSTANT$/, "answer that is not HTTP"],
+  [/^CERT_HAS_EXPIRED$/, "expired certificate"],
+  [/^CERT_NOT_YET_VALID$/, "certificate not yet valid"],
   // Some of these codes contain CERT, but don't say that the service's certificate is wrong.
   [/^(EPROTO$|ERR_SSL_)/, "no TLS connection"],
   [
@@ -28,4 +30,15 @@ export type NetworkTrouble = (typeof table)[number][1];
 /** Returns what an error code means. Undefined for any code that is not in the table. */
 export function networkTrouble(code: string): NetworkTrouble | undefined {
   return table.find(([codes]) => codes.test(code))?.[1];
+}
+
+const certificateTroubles: readonly (string | undefined)[] = [
+  "expired certificate",
+  "certificate not yet valid",
+  "bad certificate",
+] satisfies NetworkTrouble[];
+
+/** Whether a certificate was refused, so that nothing was sent, and another try would fail as well. */
+export function isCertificateRefused(trouble: string | undefined): boolean {
+  return certificateTroubles.includes(trouble);
 }

@@ -54,6 +54,8 @@ interface Knowledge {
 
 /** The short form of an answer that is a page for people. */
 export const htmlPage = "an HTML page";
+/** The short form of an answer that somebody has encoded, although no request asks for that. */
+export const encodedAnswer = "an encoded answer";
 
 /** The short form of a failure of which no more is known. */
 const shortly: Readonly<Record<FailureKind, string>> = {
@@ -174,6 +176,16 @@ export class RequestError extends Error {
   /** Whether a page for people came instead of JSON. */
   get isPage(): boolean {
     return this.kind === "unreadable" && this.short === htmlPage;
+  }
+
+  /** Whether the answer is in an encoding that no request asks for. */
+  get isEncoded(): boolean {
+    return this.short === encodedAnswer;
+  }
+
+  /** Whether it is not the time of a certificate by this machine's clock. */
+  get isOutOfTime(): boolean {
+    return this.short === "expired certificate" || this.short === "certificate not yet valid";
   }
 
   /** Whether the request is too large for the service, or for a proxy before it. */

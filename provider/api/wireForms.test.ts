@@ -4,9 +4,11 @@
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { answer, raw, type Reaction } from "./testing/scriptedServer";
+import { nextStep } from "../advice";
 import { create, failedPost, failureOf, never, testClient, withServer } from "./testing/testClient";
 
 const list = "GET /v2/instances?limit=100";
@@ -39,7 +41,6 @@ test.each(readable)("a response %s is accepted", async (_, react) => {
 });
 
 const unreadable: [string, Reaction, RegExp][] = [
-  ["in gzip", answer(200, "\u0001", { "content-encoding": "gzip" }), /is not JSON/],
   [
     "with a megabyte of header",
     raw(`HTTP/1.1 200 OK\r\nx-big: ${"x".repeat(1_000_000)}\r\n${withLength}`),
@@ -62,6 +63,38 @@ const unreadable: [string, Reaction, RegExp][] = [
     /is not JSON/,
   ],
 ];
+
+const encodings = { gzip: gzipSync, br: brotliCompressSync, zstd: zstdCompressSync };
+test.each(Object.entries(encodings))(
+  "an answer in %s, which a proxy may make unasked, is named as that, and not as one of another address",
+  async (encoding, encode) => {
+    const account = "GET /v2/account";
+    const react = (status: number) =>
+      answer(status, encode(both), { "content-encoding": encoding.toUpperCase() });
+    const script = [
+      { expect: list, react: react(200) },
+      { expect: account, react: react(200) },
+      { expect: account, react: react(403) },
+    ];
+    await withServer(script, async ({ baseUrl }) => {
+      const client = testClient(baseUrl);
+      const failures = [await failureOf(client.listPage({ limit: 100 }, never))];
+      failures.push(await failureOf(client.account(never)));
+      for (const failure of failures) {
+        expect(failure.kind).toBe("unreadable");
+        expect(failure.message).toContain(
+          `the body of the answer is encoded (${encoding}), which no request asks for`,
+        );
+        expect(nextStep(failure)).toBe(
+          "Only the service, or a proxy on the way to it, can leave the encoding out: report this to its operator.",
+        );
+      }
+      const refused = await failureOf(client.account(never));
+      expect(refused.message).toContain(`answered Forbidden: a body in ${encoding} (HTTP 403)`);
+      await client.close();
+    });
+  },
+);
 
 test.each(unreadable)(
   "the error about a response %s says what is wrong, and the outcome of a POST with such a response is unclear",

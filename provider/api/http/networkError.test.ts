@@ -18,8 +18,8 @@ test.each([
   ["HPE_INVALID_CONSTANT", "answer that is not HTTP (api.example.com)"],
   ["UND_ERR_HEADERS_OVERFLOW", "answer with too long headers"],
   ["ERR_SSL_WRONG_VERSION_NUMBER", "no TLS connection with api.example.com"],
-  ["CERT_HAS_EXPIRED", "(CERT_HAS_EXPIRED): it has expired, and has to be renewed"],
-  ["CERT_NOT_YET_VALID", "(CERT_NOT_YET_VALID): it is not valid yet; this machine's clock"],
+  ["CERT_HAS_EXPIRED", "expired certificate (api.example.com, CERT_HAS_EXPIRED)"],
+  ["CERT_NOT_YET_VALID", "certificate not yet valid (api.example.com, CERT_NOT_YET_VALID)"],
   ["HOSTNAME_MISMATCH", "(HOSTNAME_MISMATCH): it is for another host; the address"],
   ["INVALID_PURPOSE", "bad certificate of api.example.com (INVALID_PURPOSE): it is not trusted"],
   ["SELF_SIGNED_CERT_IN_CHAIN", "(SELF_SIGNED_CERT_IN_CHAIN): it is not trusted"],
@@ -91,7 +91,8 @@ test("an error with an unknown code keeps its own message and its code", () => {
 
 test.each([
   ["ECONNREFUSED", "connection refused"],
-  ["CERT_HAS_EXPIRED", "bad certificate"],
+  ["CERT_HAS_EXPIRED", "expired certificate"],
+  ["CERT_UNTRUSTED", "bad certificate"],
   ["ERR_SSL_NO_CERTIFICATES", "no TLS connection"],
   ["ERR_SSL_WRONG_VERSION_NUMBER", "no TLS connection"],
   ["UND_ERR_PRX_TLS", "proxy failed"],

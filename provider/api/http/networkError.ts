@@ -38,6 +38,8 @@ const details: Readonly<
   // The code is shown instead of OpenSSL's message, which contains names of OpenSSL's source files.
   "no TLS connection": (reached, code) =>
     ` with ${tlsPeerOf(reached)} (${code})${otherScheme(reached)}`,
+  "expired certificate": (reached, code) => ` (${tlsPeerOf(reached)}, ${code})`,
+  "certificate not yet valid": (reached, code) => ` (${tlsPeerOf(reached)}, ${code})`,
   "bad certificate": (reached, code) =>
     ` of ${tlsPeerOf(reached)} (${code}): ${certificateProblems[code] ?? untrusted}`,
 };
@@ -51,9 +53,6 @@ const whereItBroke: Readonly<Record<Stage, (reached: Reached) => string>> = {
 const isForOther =
   "it is for another host; the address has to name the host as the certificate does";
 const certificateProblems: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED:
-    "it has expired, and has to be renewed at the service, unless this machine's clock is wrong",
-  CERT_NOT_YET_VALID: "it is not valid yet; this machine's clock may be wrong",
   ERR_TLS_CERT_ALTNAME_INVALID: isForOther,
   HOSTNAME_MISMATCH: isForOther,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE:

@@ -3,14 +3,18 @@ import { STATUS_CODES } from "node:http";
 import type * as z from "zod";
 import { tolerant } from "../contract";
 import { redactionMark } from "../../redaction";
-import { htmlPage, RequestError, type ServiceError } from "../errors";
+import { encodedAnswer, htmlPage, RequestError, type ServiceError } from "../errors";
 import type { ClientOptions } from "../options";
 import type { HttpResponse } from "./transport";
 
-/** Reads the response of GET /v2/account. The document does not show it, so it may be JSON, text or empty (undefined). */
+/**
+ * Reads the response of GET /v2/account. The document does not show it, so it may be JSON, text or empty (undefined).
+ * @throws RequestError (`unreadable`) if the body is encoded
+ */
 export function readAccount(response: HttpResponse): unknown {
   const json = parseJson(response);
   if ("value" in json) return json.value;
+  if (encodingOf(response) !== undefined) throw unreadableError(response, json.problem);
   return response.request.redact(response.body.toString("utf8")).trim() || undefined;
 }
 
@@ -35,7 +39,8 @@ function unreadableError(response: HttpResponse, problem: string): RequestError 
   const { status, request } = response;
   const { method, path } = request;
   const cause = `the body of the answer ${problem}`;
-  const short = isHtml(response) ? htmlPage : undefined;
+  const encoded = encodingOf(response) === undefined ? undefined : encodedAnswer;
+  const short = isHtml(response) ? htmlPage : encoded;
   return new RequestError({ kind: "unreadable", method, path, status, cause, short });
 }
 
@@ -102,8 +107,18 @@ function parseJson(response: HttpResponse): { value: unknown } | { problem: stri
     return { value: JSON.parse(text, reviver) as unknown };
   } catch {
     // The parser's own message quotes the body, which may hold secrets.
-    return { problem: isHtml(response) ? "is an HTML page, not JSON" : "is not JSON" };
+    if (isHtml(response)) return { problem: "is an HTML page, not JSON" };
+    const encoding = encodingOf(response);
+    const encoded = `is encoded (${encoding}), which no request asks for`;
+    return { problem: encoding === undefined ? "is not JSON" : encoded };
   }
+}
+
+/** Returns how the body is encoded, such as "gzip", or undefined if it is not, or is empty. */
+function encodingOf({ header, body, request }: HttpResponse): string | undefined {
+  const encoding = header("content-encoding")?.trim().toLowerCase() || "identity";
+  const isEncoded = encoding !== "identity" && body.length > 0;
+  return isEncoded ? oneLine(encoding, 40, request.redact) : undefined;
 }
 
 /** The length of the longest string that is redacted and shown, in characters. Of a longer one, the length is shown. */
@@ -124,6 +139,8 @@ function isHtml(response: HttpResponse): boolean {
 
 function excerptOf(response: HttpResponse): string {
   const { redact } = response.request;
+  const encoding = encodingOf(response);
+  if (encoding !== undefined) return `a body in ${encoding}`;
   const text = response.body.toString("utf8");
   if (!isHtml(response)) return oneLine(text, 200, redact);
   // A script without an end goes to the end of the page. Otherwise each such tag would cost a search through the whole page.

@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import { EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { notNeeded } from "../../abort";
+import { isCertificateRefused } from "../../networkCodes";
 import type { ClientOptions } from "../options";
 import { RequestError, type FailureKind } from "../errors";
 import { networkErrorMessage, shortNetworkError, type Stage } from "./networkError";
@@ -98,7 +99,8 @@ export class Transport {
     try {
       return await this.#sendOnce(outgoing);
     } catch (error) {
-      if (isSystemTrusted || !isCertificateRefused(error)) throw error;
+      const isRefused = error instanceof RequestError && isCertificateRefused(error.short);
+      if (isSystemTrusted || !isRefused) throw error;
       this.#trustSystem();
       return await this.#sendOnce(outgoing);
     }
@@ -290,7 +292,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const status = this.#head?.status;
     const short = networkError && shortNetworkError(networkError);
     // A retry would fail as well.
-    const lasting = short === "bad certificate";
+    const lasting = isCertificateRefused(short);
     const failure = { kind, method, path, status, cause, short, lasting } as const;
     this.#settle(() => this.#outcome.reject(new RequestError(failure)));
   }
@@ -303,12 +305,6 @@ class Exchange implements Dispatcher.DispatchHandler {
     // This closes the connection, which undici would keep for the response. After the end of the response, it has no effect.
     this.#controller?.abort(notNeeded);
   }
-}
-
-/** Whether nothing was sent, because of a certificate. */
-function isCertificateRefused(error: unknown): boolean {
-  if (!(error instanceof RequestError)) return false;
-  return error.kind === "unreachable" && error.short === "bad certificate";
 }
 
 /** Whether the status is a 2xx. */

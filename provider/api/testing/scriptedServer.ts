@@ -124,11 +124,12 @@ function head(status: number, headers: Record<string, string | number>): string 
   return `HTTP/1.1 ${status} Scripted\r\n${lines.join("")}\r\n`;
 }
 
-/** Sends a response. A body that is not a string is sent as JSON. */
+/** Sends a response. A body that is neither text nor bytes is sent as JSON. */
 export const answer =
   (status: number, body: unknown = "", headers: Record<string, string> = {}): Reaction =>
   (socket) => {
-    const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+    const isSent = typeof body === "string" || body instanceof Uint8Array;
+    const bytes = Buffer.from(isSent ? body : JSON.stringify(body));
     socket.write(head(status, { "content-length": bytes.length, ...headers }));
     socket.write(bytes);
   };
