@@ -116,7 +116,9 @@ test("`pulumi import`, previewed and executed", async () => {
   await recording.run((engine) => engine.import("web", id, { preview: true }));
   await recording.run((engine) => engine.import("web", id));
   recording.expectCalls("import");
-  await recording.run((engine) => engine.up({ web: inputs({ name: "web-main" }) }));
+  // The program that `pulumi import` prints has all that it read.
+  const [imported] = recording.simulation.stack.resources;
+  await recording.run((engine) => engine.up({ web: { ...imported?.inputs, ...inputs() } }));
   recording.expectCalls("up after an import");
 });
 
