@@ -1,6 +1,7 @@
 /** Runs a plugin as the engine does: as a process that is called over gRPC. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import {
   propertyMap,
   Secret,
@@ -57,6 +58,12 @@ export async function startPlugin(executable: string, takesMessages = true) {
     memoryMB(): number {
       const residentKB = execFileSync("ps", ["-o", "rss=", "-p", String(child.pid)]);
       return Number(residentKB.toString()) / 1024;
+    },
+
+    /** The most resident memory that it has had. Linux only. */
+    peakMemoryMB(): number {
+      const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
+      return Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1]) / 1024;
     },
 
     async [Symbol.asyncDispose](): Promise<void> {

@@ -21,6 +21,8 @@ export const noCheckpoints = { PULUMI_SKIP_CHECKPOINTS: "true", PULUMI_EXPERIMEN
 /** In a temporary folder. Its resources are instances. */
 export interface Project extends Disposable {
   run(...args: readonly string[]): Promise<void>;
+  /** Runs another command in its folder, with its environment. */
+  runOther(command: string, ...args: readonly string[]): Promise<void>;
 }
 
 /** `flags` follow the arguments of each run. */
@@ -30,10 +32,12 @@ function projectIn(
   flags: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Project {
+  const runOther = async (other: string, ...args: readonly string[]) => {
+    await captured(other, args, { cwd: folder.path, env });
+  };
   return {
-    async run(...args) {
-      await captured(command, [...args, ...flags], { cwd: folder.path, env });
-    },
+    run: (...args) => runOther(command, ...args, ...flags),
+    runOther,
     [Symbol.dispose]: () => folder[Symbol.dispose](),
   };
 }
@@ -82,23 +86,24 @@ export async function install(
   return { home: folder.path, [Symbol.dispose]: () => folder[Symbol.dispose]() };
 }
 
-/** Makes a project in Pulumi YAML. `settings` are for our provider alone. */
+/** Makes a project in Pulumi YAML. `settings` are for our provider alone. Each name of an instance begins with `prefix`. */
 export async function yamlProject(
   tools: Tools,
   options: {
     count: number;
     plugin: PluginPlace;
     service: EmulatorProcess | undefined;
+    prefix?: string;
     settings?: Readonly<Record<string, number>>;
     env?: NodeJS.ProcessEnv;
   },
 ): Promise<Project> {
-  const { count, plugin, service, settings = {} } = options;
+  const { count, plugin, service, prefix = "", settings = {} } = options;
   const env = "home" in plugin ? { PULUMI_HOME: plugin.home, ...options.env } : options.env;
   const names = Array.from({ length: count }, (_, n) => `web-${n}`);
   const instance = (name: string) => ({
     type: "compute:Instance",
-    properties: { name, ...instanceInputs },
+    properties: { name: prefix + name, ...instanceInputs },
   });
   const named = "folder" in plugin && { providers: [{ name: metadata.name, path: plugin.folder }] };
   const project = await pulumiProject(tools, service, env ?? {}, () => ({
@@ -112,9 +117,14 @@ export async function yamlProject(
   return project;
 }
 
-/** Makes a project with the dynamic provider in peers/. */
-export function dynamicProject(tools: Tools, count: number, service: EmulatorProcess) {
-  return pulumiProject(tools, service, { COUNT: String(count) }, (folder) => {
+/** Makes a project with the dynamic provider in peers/, which lists for each wait, or for all at once. */
+export function dynamicProject(
+  tools: Tools,
+  count: number,
+  service: EmulatorProcess,
+  lists: "for each" | "for all",
+) {
+  return pulumiProject(tools, service, { COUNT: String(count), LISTS: lists }, (folder) => {
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
     symlinkSync(join(root, "bench", "peers", "dynamic"), join(folder, "program"));
     return { runtime: "nodejs", main: "program" };

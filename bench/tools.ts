@@ -10,6 +10,10 @@ import { onPath } from "../tools/support/onPath";
 import { root, toolsBin } from "../tools/support/paths";
 import { ensureToolchain } from "../tools/toolchain";
 
+/** The peers that serve gRPC, and need no service. */
+export const goPeer = "a Go provider on pulumi-go-provider";
+export const stockPeer = "the server of @pulumi/pulumi/provider";
+
 /** All programs that the benchmarks run. */
 export type Tools = Awaited<ReturnType<typeof gatherTools>>;
 
@@ -43,7 +47,7 @@ export async function gatherTools() {
     go,
     /** A provider that answers at once, on the server of `@pulumi/pulumi/provider`. */
     stock,
-    /** A Node process that only opens a port for HTTP/2. */
+    /** A Node process that answers each call with nothing. */
     bare,
     /** With the generic REST provider. Undefined if there is no Terraform on PATH. */
     terraform: terraform === undefined ? undefined : { command: terraform, providers: toolsBin },

@@ -1,11 +1,11 @@
 /**
  * `npm run bench`: measures the time, requests and memory of the provider, and compares each figure with a peer's or a
- * limit's of the same run. It takes a quarter of an hour, and replaces bench/results.json and the charts. Then it
+ * limit's of the same run. It takes twenty minutes, and replaces bench/results.json and the charts. Then it
  * simulates for five minutes how runners share the rate limit of one token, and replaces bench/scaling.json.
  *
- *   --quick                  measures less of nearly everything, in three minutes, and replaces nothing
- *   --only waiting,startup   runs only these parts: waiting, limit, peers, startup, engine, scaling. The figures of the
- *                            others stay, if they were measured on such a machine. Otherwise nothing is replaced
+ *   --quick                  measures less of nearly everything, in five minutes, and replaces nothing
+ *   --only waiting,startup   runs only these parts: waiting, limit, peers, memory, startup, engine, commands, scaling. The
+ *                            figures of the others stay, if all were measured on such a machine. Otherwise nothing is replaced
  */
 import { availableParallelism, totalmem } from "node:os";
 import { join, relative } from "node:path";
@@ -21,7 +21,9 @@ import {
   type Machine,
   type Results,
 } from "../bench/figure";
+import { commands } from "../bench/parts/commands";
 import { engine } from "../bench/parts/engine";
+import { memory } from "../bench/parts/memory";
 import { peers } from "../bench/parts/peers";
 import { scaling } from "../bench/parts/scaling";
 import { startup } from "../bench/parts/startup";
@@ -31,7 +33,7 @@ import { writeWhole } from "./support/files";
 import { oneOf, runTool, say } from "./support/main";
 import { root, toolsDir } from "./support/paths";
 
-const measuredParts = { waiting, limit, peers, startup, engine };
+const measuredParts = { waiting, limit, peers, memory, startup, engine, commands };
 const measuredNames = Object.keys(measuredParts) as MeasuredPart[];
 type MeasuredPart = keyof typeof measuredParts;
 

@@ -1,5 +1,5 @@
 /**
- * Measures an `up` and a preview with a refresh, beside a dynamic provider and Terraform. The instances are so few
+ * Measures an `up` and a preview with a refresh, beside dynamic providers and Terraform. The instances are so few
  * that the peers stay below the service's rate limit.
  */
 import { say } from "../../tools/support/main";
@@ -14,7 +14,7 @@ interface Commands {
   preview: readonly string[];
 }
 
-type Peer = "dynamic" | "terraform";
+type Peer = "dynamic" | "dynamicForAll" | "terraform";
 
 /** One run of both commands. */
 type Sample = Record<keyof Commands, { seconds: number; requests: number }>;
@@ -36,7 +36,8 @@ export async function peers(tools: Tools, quick: boolean): Promise<Figure[]> {
   const ofTerraform = measureWith({ up: ["apply", "-auto-approve"], preview: ["plan"] });
   const contestants = {
     ours: pulumi((service) => yamlProject(tools, { count, plugin: tools.ours, service })),
-    dynamic: pulumi((service) => dynamicProject(tools, count, service)),
+    dynamic: pulumi((service) => dynamicProject(tools, count, service, "for each")),
+    dynamicForAll: pulumi((service) => dynamicProject(tools, count, service, "for all")),
     terraform: terraform && ofTerraform((service) => terraformProject(terraform, count, service)),
   };
   return figuresOf(await takeTurns(quick ? 1 : 3, contestants, { warm: false }), count);
@@ -73,12 +74,15 @@ function figuresOf(samples: Record<"ours" | Peer, Sample[]>, count: number): Fig
       ),
     ];
   };
+  const forAll = "a dynamic provider that lists once for all";
   const up = `up of ${count} instances`;
   const preview = `preview with a refresh of ${count} instances`;
   return [
     ...compare("up", up, "a dynamic provider that polls each", "dynamic"),
+    ...compare("up", up, forAll, "dynamicForAll"),
     ...compare("up", up, "Terraform with restapi, which does not wait", "terraform"),
     ...compare("preview", preview, "a dynamic provider", "dynamic"),
+    ...compare("preview", preview, forAll, "dynamicForAll"),
     ...compare("preview", preview, "terraform plan, with restapi", "terraform"),
   ];
 }

@@ -1,15 +1,10 @@
 /** Measures the time and memory of a start of the plugin, and the size of the single executable. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync, statSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { firstLine } from "../../tools/support/command";
 import { figure, takeTurns, type Figure } from "../figure";
 import { inputsOf, startPlugin, urnOf } from "../plugin";
-import type { Tools } from "../tools";
+import { goPeer, stockPeer, type Tools } from "../tools";
 
-const goPeer = "a Go provider on pulumi-go-provider";
-const stockPeer = "the server of @pulumi/pulumi/provider";
 const barePeer = "an HTTP/2 server on Node with nothing in it";
 const single = "the single executable";
 
@@ -19,10 +14,7 @@ export async function startup(tools: Tools, quick: boolean): Promise<Figure[]> {
     single: () => start(tools.single),
     go: () => start(tools.go),
     stock: () => start(tools.stock),
-  });
-  const ports = await takeTurns(quick ? 3 : 21, {
-    ours: () => startUntilPort(tools.ours),
-    bare: () => startUntilPort(tools.bare),
+    bare: () => start(tools.bare),
   });
   type Peer = keyof typeof samples;
   const times = (peer: Peer) => samples[peer].map((sample) => sample.answerMs);
@@ -31,7 +23,7 @@ export async function startup(tools: Tools, quick: boolean): Promise<Figure[]> {
   const what = "start until the first answer";
   const launcher = "the launcher, with the Node of the checkout";
   return [
-    figure("start until the port is known", "ms", ports.ours, barePeer, ports.bare),
+    figure(what, "ms", times("ours"), barePeer, times("bare")),
     figure(what, "ms", times("ours"), goPeer, times("go")),
     figure(what, "ms", times("ours"), stockPeer, times("stock")),
     figure(remembered, "MB", memory("ours"), goPeer, memory("go")),
@@ -46,17 +38,6 @@ async function start({ executable }: { executable: string }) {
   await using plugin = await startPlugin(executable);
   await plugin.client.check({ urn: urnOf("web"), news: inputsOf("web") });
   return { answerMs: plugin.answerMs, memoryMB: plugin.memoryMB() };
-}
-
-async function startUntilPort({ executable }: { executable: string }): Promise<number> {
-  const start = performance.now();
-  const child = spawn(executable, ["127.0.0.1:1"], { stdio: ["pipe", "pipe", "inherit"] });
-  await firstLine(child.stdout);
-  const ms = performance.now() - start;
-  const ended = once(child, "exit");
-  child.kill("SIGINT");
-  await ended;
-  return ms;
 }
 
 /** Compares the archive that a person downloads, and the installed executable. */

@@ -1,6 +1,7 @@
 /**
- * A peer for the benchmarks: a dynamic provider as a user would write it in an afternoon. For each instance it sends the
- * POST, and then lists every two seconds until the instance is ready. A refresh lists once for each instance.
+ * Two peers for the benchmarks. The first is a dynamic provider as a user would write it in an afternoon. For each instance it
+ * sends the POST, and then lists every two seconds until the instance is ready. A refresh lists once for each instance. The
+ * second, with `LISTS=for all`, shares each listing among all that wait for one.
  */
 import * as pulumi from "@pulumi/pulumi";
 
@@ -30,17 +31,37 @@ async function request(method: string, path: string, body?: object): Promise<unk
   return response.json();
 }
 
-/** Searches the list, page by page, because the service has no call for one instance. */
-async function find(id: string): Promise<Item | undefined> {
-  for (let after = ""; ;) {
+/** Lists page by page, until a page has the instance of this id. */
+async function list(id?: string): Promise<Item[]> {
+  for (let items: Item[] = [], after = ""; ;) {
     const page = (await request("GET", `/instances?limit=100${after}`)) as {
       data: Item[];
       has_more: boolean;
     };
-    const found = page.data.find((item) => item.id === id);
-    if (found || !page.has_more) return found;
+    items = [...items, ...page.data];
+    if (!page.has_more || page.data.some((item) => item.id === id)) return items;
     after = `&starting_after=${page.data[page.data.length - 1]?.id}`;
   }
+}
+
+const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Lists after a pause, once for all that ask meanwhile. Dynamic providers have one process, but no common module. */
+function listForAll(milliseconds: number): Promise<Item[]> {
+  const common = globalThis as { nextListing?: Promise<Item[]> | undefined };
+  common.nextListing ??= sleep(milliseconds).then(() => {
+    common.nextListing = undefined;
+    return list();
+  });
+  return common.nextListing;
+}
+
+/** Searches the list after a pause, because the service has no call for one instance. */
+async function find(id: string, milliseconds: number): Promise<Item | undefined> {
+  if (process.env["LISTS"] === "for all")
+    return (await listForAll(milliseconds)).find((item) => item.id === id);
+  await sleep(milliseconds);
+  return (await list(id)).find((item) => item.id === id);
 }
 
 const provider: pulumi.dynamic.ResourceProvider<Inputs, Inputs & Partial<Item>> = {
@@ -48,15 +69,14 @@ const provider: pulumi.dynamic.ResourceProvider<Inputs, Inputs & Partial<Item>> 
     const body = { name, flavor_id: flavorId, image_id: imageId, vpc_id: vpcId };
     const created = (await request("POST", "/instances", body)) as Item;
     for (;;) {
-      await new Promise((resolve) => setTimeout(resolve, 2000));
-      const item = await find(created.id);
+      const item = await find(created.id, 2000);
       if (item && item.status !== "PROVISIONING") {
         return { id: created.id, outs: { ...item, name, flavorId, imageId, vpcId } };
       }
     }
   },
   async read(id, props) {
-    const item = await find(id);
+    const item = await find(id, 0);
     return item ? { id, props: { ...(props as Inputs), ...item } } : {};
   },
 };
