@@ -36,6 +36,8 @@ test("the package has the name of its repository, and a version", () => {
 
 test("the schema has everything that the Registry shows of a package", () => {
   const { displayName, description, publisher, license, homepage, pluginDownloadURL } = schema;
+  const [, settingsPage = "none"] = schema.configurationDocsUrl.split("/blob/main/");
+  expect(readPage(settingsPage).text).toContain("compute:baseUrl");
   for (const text of [displayName, description, publisher]) expect(text).toMatch(/\S/);
   expect(description).toContain(displayName);
   expect(license).toMatch(/^[\w.-]+$/);

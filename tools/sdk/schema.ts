@@ -2,6 +2,7 @@
 import * as z from "zod";
 import metadata from "../../metadata.json";
 import rootPackage from "../../package.json";
+import { pageAt } from "../../provider/advice";
 import {
   secretSettings,
   settingDescriptions,
@@ -53,6 +54,7 @@ export function packageSchema() {
     $schema:
       "https://raw.githubusercontent.com/pulumi/pulumi/master/pkg/codegen/schema/pulumi.json",
     ...about,
+    configurationDocsUrl: pageAt("configure.md"),
     meta: { moduleFormat: "(.*)" },
     language: languageOptions(),
     config: { variables: config },
