@@ -64,7 +64,7 @@ async function main([given = "up", ...rest]: readonly string[]): Promise<void> {
   process.exitCode = code;
   say(
     code === 0
-      ? whatNext(name, stays ? ", in a second terminal" : "")
+      ? whatNext([given, ...rest], stays ? ", in a second terminal" : "")
       : `\npulumi ${name} ended with exit code ${code}; see above. \`npm start\` tries again; if the stack is locked, run \`npm start -- cancel\` first. To begin anew, ${beginAnew}.`,
   );
   if (!stays || interruption.signal.aborted) return;
@@ -152,25 +152,23 @@ async function runDemo(
   }
 }
 
-function whatNext(name: Command, where: string): string {
-  if (name === "destroy") {
-    return `
-The stack is empty. The service documents no destroy call, so the sandbox's instances were dropped
-from the state and end with their sandbox lifetime: see docs/delete.md.`;
-  }
+/** The next steps, without the command that was `typed`. */
+function whatNext(typed: readonly string[], where: string): string {
+  const [name] = typed;
+  if (name === "destroy") return "\nThe stack is empty. docs/delete.md says what a delete does.";
   const program = relative(process.cwd(), join(example, "index.ts"));
-  const next = `
-What next${where}:
-  npm start
-      again: nothing changes, unless the program has
-  npm start -- up -c count=3
-      create another server, for example to meet a fault of the page
-  npm start -- refresh
-      read the instances back
-  npm start -- preview
-      after a change of the program, ${program}
-  npm start -- destroy
-      tear the stack down`;
+  const steps = {
+    "up -c count=3": "create another server, for example to meet a fault of the page",
+    refresh: "read the instances back",
+    preview: `after a change of the program, ${program}`,
+    destroy: "tear the stack down",
+  };
+  const others = Object.entries(steps).filter(([command]) => command !== typed.join(" "));
+  const next = [
+    `\nWhat next${where}:`,
+    "  npm start\n      again: nothing changes, unless the program has",
+    ...others.map(([command, effect]) => `  npm start -- ${command}\n      ${effect}`),
+  ].join("\n");
   if (name !== "up") return next;
   return `${next}
 

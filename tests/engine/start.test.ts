@@ -151,9 +151,17 @@ testUnless(
     }
     terminal.stdout.resume();
     expect(await (await fetch(page)).text()).toContain("emulated");
-    expect(await start("up", "-c", "count=3")).toContain("1 created");
-    expect(await start("refresh")).toContain("4 unchanged");
-    expect(await start("destroy")).toContain("4 deleted");
+    // No command offers itself as the next one.
+    const third = await start("up", "-c", "count=3");
+    expect(third).toContain("1 created");
+    expect(third).not.toContain("npm start -- up -c count=3");
+    const refreshed = await start("refresh");
+    expect(refreshed).toContain("4 unchanged");
+    expect(refreshed).not.toContain("npm start -- refresh");
+    const emptied = await start("destroy");
+    expect(emptied).toContain("4 deleted");
+    // Of what stays at the service, the provider speaks, and no second message.
+    expect(emptied.split("Duration:").at(-1)).not.toContain("sandbox");
 
     // The terminal turns this character into a SIGINT.
     terminal.stdin.write("\u0003");

@@ -50,11 +50,11 @@ function writingHost(language: string, parent: string, script?: string): GoTool 
     ...older,
     module: "engine",
     package: "./host",
+    title: `what writes programs in ${language}`,
     expected: "10 seconds",
     needs: {
       ...older,
       name: `compute-host-${language}`,
-      title: `${older.title}, which runs programs`,
       ...(script === undefined ? {} : { script: { module: sdkModule, path: script } }),
     },
   };
