@@ -100,11 +100,12 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     const text = (n: number) => textOf(`#other-faults > button:nth-child(${String(n)})`);
     await page.waitForSelector("#other-faults small::-p-text(1 request)");
     expect(await text(1)).toBe("busyon; met by 1 requestuntil the next clicklast met by web");
-    expect(await text(2)).toMatch(/^neverLeavesProvisioningon; /);
+    expect(await text(2)).toMatch(/^Never readyon; /);
     await page.click('#other-faults > button[aria-pressed="true"]');
     await page.waitForSelector("#other-faults:not(:has(> :nth-child(2)))");
     expect(emulator.control.faults()).toMatchObject([{ kind: "neverLeavesProvisioning" }]);
     expect((await caller(emulator).create("web")).status).toBe(202);
+    await page.waitForSelector("#requests .response::-p-text(202 (Never ready))");
   });
 
   test("shows what has met a lost response, which happens once, and the instance that was created", async () => {

@@ -464,6 +464,12 @@ const html = /* HTML */ `<!doctype html>
         ];
         let activeFaults = [];
 
+        // A fault without a label has the name of its kind, which is another one on the only button for it.
+        function titleOf(name) {
+          const [only, another] = faults.filter(({ script }) => script.kind === name);
+          return only && !another ? only.title : name;
+        }
+
         async function call(method, path, body) {
           byId("message").textContent = "";
           try {
@@ -516,7 +522,7 @@ const html = /* HTML */ `<!doctype html>
           // An emulator that is started again counts its faults from 1.
           ({ id, kind, label }) => [id, kind, label].join(),
           (fault) => {
-            const title = fault.label ?? fault.kind;
+            const title = titleOf(fault.label ?? fault.kind);
             const { made, update } = faultButton(title, "until the next click", () =>
               switchOff(fault),
             );
@@ -624,10 +630,12 @@ const html = /* HTML */ `<!doctype html>
           const at = element("span", "", "soft");
           const request = element("span", "", "request mono");
           const response = element("span");
-          const update = ({ at: latest, count, status, faults }) => {
+          const update = ({ at: latest, count, status, faults: faultNames }) => {
             setText(at, time(latest));
             setText(request, text + (count > 1 ? " × " + count : ""));
-            const faultText = faults.length ? " (" + faults.join(", ") + ")" : "";
+            const faultText = faultNames.length
+              ? " (" + faultNames.map(titleOf).join(", ") + ")"
+              : "";
             setText(response, (status ?? "no answer") + faultText);
             const look = status === undefined ? "pending" : status < 400 ? "ok" : "bad";
             response.className = "response " + look;
