@@ -149,10 +149,12 @@ async function checkState(
     // A provider that the program makes has settings of its own.
     return difference && explicitProvider === undefined ? [`${id}: ${difference}`] : [];
   });
-  const found = `made with other settings: ${away.length} of ${count(held.length, "instance")} of ${stack}`;
+  const instances = `${count(held.length, "instance")} of ${stack}`;
+  if (away.length === 0) return ok("state", `${instances}, none made with other settings`);
+  const found = `${away.length} of ${instances} made with other settings (${away[0]})`;
   const next =
     "Use the settings with which they were made. With these, `pulumi up` may not notice, and makes further instances, and a refresh, a replacement or a delete of the old ones fails.";
-  return away.length === 0 ? ok("state", found) : warning("state", `${found} (${away[0]})`, next);
+  return warning("state", found, next);
 }
 
 async function checkEngine(env: NodeJS.ProcessEnv): Promise<Finding> {

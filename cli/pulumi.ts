@@ -80,11 +80,14 @@ const slowAdvice = "Nothing was changed. Run this again once the state backend a
 const lockedAdvice =
   "Wait until the run that has locked the stack has ended. If that run is surely gone, `pulumi cancel --yes` removes its lock.";
 
+const brokenFileAdvice = "Correct that file, and run this again.";
+
 /** By what a failure says: its next step. */
 const causes = [
   [/passphrase/, passphraseAdvice],
   [/^did not end/, slowAdvice],
   [/PULUMI_ACCESS_TOKEN|log ?in\b|unable to open bucket/, loginAdvice],
+  [/could not (unmarshal|validate) '/, brokenFileAdvice],
   [/currently locked|update is (currently|already) in progress/, lockedAdvice],
 ] as const;
 

@@ -345,6 +345,11 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/pulumi.ts",
+    text: "Correct that file, and run this again.",
+    ways: { again: commands("without a login, and with a wrong folder or stack") },
+  },
+  {
+    file: "cli/pulumi.ts",
     text: "or set PULUMI_BACKEND_URL.",
     ways: {
       "pulumi login": commands("without a login, and with a wrong folder or stack"),

@@ -175,7 +175,7 @@ test.each(["audit", "doctor"])(
 
 // ── The settings of the commands ─────────────────────────────────────────────────────────────────
 
-test("without a login, and with a wrong folder or stack, the commands say what helps: `pulumi login`, PULUMI_BACKEND_URL and `pulumi stack ls`", async () => {
+test("without a login, and with a wrong folder or stack or a broken project file, the commands say what helps: `pulumi login`, PULUMI_BACKEND_URL and `pulumi stack ls`", async () => {
   await using fixture = await Fixture.create();
   const { stack } = fixture;
   await stack.up();
@@ -194,6 +194,10 @@ test("without a login, and with a wrong folder or stack, the commands say what h
   // In the folder of the project, the command then finds the stack.
   const inWrongFolder = await stack.typeFailing(`cd / && ${doctor} --stack dev`);
   expect(inWrongFolder).toContain("Run this command in the folder of the Pulumi project.");
+  const broken = `mkdir broken && cd broken && echo 'name: [' > Pulumi.yaml && ${doctor}`;
+  expect(await stack.typeFailing(broken)).toMatch(
+    /could not unmarshal '.*Pulumi\.yaml'.*\n +→ Correct that file, and run this again\.$/m,
+  );
   const wrong = await stack.typeFailing(`${doctor} --stack produktion`);
   const stacks = await typePrinted(fixture, wrong, "pulumi stack ls");
   const [, name] = /^(\w+)\*/m.exec(stacks) ?? [];
