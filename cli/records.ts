@@ -13,8 +13,8 @@ export interface RecordedCreate extends LedgerRecord {
   readonly liveness: Liveness;
   /** Whether the create was started with the state backend that is in use now. */
   readonly isHere: boolean;
-  /** Ends the doubt: the file goes, unless a run has changed it meanwhile. */
-  readonly settle: () => void;
+  /** Ends the doubt: the file goes, unless a run has changed it meanwhile. Returns whether there is none any more. */
+  readonly settle: () => boolean;
 }
 
 /** Reads the creates in doubt of all state backends, also those of runs that are under way. The latest comes first. */
@@ -33,7 +33,7 @@ export function readRecords(
 export function recordsIn(ledger: Ledger, isHere: boolean): RecordedCreate[] {
   return ledger.all().flatMap(({ record, liveness }) => {
     const { at } = record;
-    const settle = () => void ledger.forget(record);
+    const settle = () => ledger.forget(record);
     return at === undefined ? [] : [{ ...record, at, liveness, isHere, settle }];
   });
 }

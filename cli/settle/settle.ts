@@ -94,6 +94,9 @@ function openOf({ view, rows, leftovers, letRun, isBlocked }: Decided): Outcome 
   return rows.some(isOpen) ? "left" : undefined;
 }
 
+const whyLeft = ({ doubt: { urn } }: Row) =>
+  `The file of the create of ${urn} stays: a run has changed it meanwhile, or it can't be removed.`;
+
 /** One run of the command. */
 class Settling {
   readonly #options: SettleOptions;
@@ -150,9 +153,11 @@ class Settling {
       if (agreed === undefined) this.#fail(["Nobody can be asked here: --yes does it."]);
       if (!agreed) return "declined";
     }
-    this.#kept = await writeRows(view, doable, letRun, this.#io);
-    if (!json) this.#printDone(doable, letRun.length);
-    return open ?? "settled";
+    const { kept, left } = await writeRows(view, doable, letRun, this.#io);
+    this.#kept = kept;
+    const done = doable.filter((row) => !left.includes(row));
+    if (!json) this.#printDone(done, letRun.length);
+    return left.length > 0 ? this.#fail(left.map(whyLeft)) : (open ?? "settled");
   }
 
   #printDone(done: readonly Row[], letRun: number): void {
@@ -165,7 +170,7 @@ class Settling {
       forgotten > 0 && `${count(forgotten, "create")} forgotten`,
       letRun > 0 && `${count(letRun, "instance")} let run`,
     ];
-    this.#io.print(`Done: ${words.filter(Boolean).join(", ")}.`);
+    this.#io.print(`Done: ${words.filter(Boolean).join(", ") || "nothing"}.`);
     if (this.#kept) this.#io.print(`The state before: ${this.#kept}`);
   }
 

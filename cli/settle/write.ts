@@ -22,8 +22,8 @@ import type { LetRun } from "./leftovers";
 
 /**
  * Carries out these rows, and notes in the state what a person lets run, unless the state has changed since it was read. Returns the
- * file with the state that was replaced, or null if the state stays as it is. A record that a run has changed meanwhile stays, for
- * the next run to name.
+ * file with the state that was replaced, or null if the state stays as it is, and the rows of which a file stays: a run has changed it
+ * meanwhile, or it can't be removed.
  *
  * @throws Problem if the state has changed, or can't be changed, as when the stack is locked
  */
@@ -32,7 +32,7 @@ export async function writeRows(
   rows: readonly Row[],
   letRun: readonly LetRun[],
   io: Terminal,
-): Promise<string | null> {
+): Promise<{ kept: string | null; left: readonly Row[] }> {
   const { stack, text } = state;
   const again = await readState(stack, io.env);
   if (again.problem) throw again.problem;
@@ -46,8 +46,9 @@ export async function writeRows(
     const puts = putsOf(rows, { state, origin }, now);
     await importState(stack, settleState(state, puts, now, letRun), io.env);
   }
-  for (const { creates } of rows) for (const { record } of creates) record?.settle();
-  return kept;
+  const isLeft = ({ creates }: Row) =>
+    creates.map(({ record }) => record?.settle()).includes(false);
+  return { kept, left: rows.filter(isLeft) };
 }
 
 /**

@@ -222,12 +222,11 @@ export class Ledger {
     });
   }
 
-  /** Removes a record that a person has decided about, also where files can't be locked. Returns whether that was done. */
+  /** Removes a record that a person has decided about, also where files can't be locked. Returns whether its file is gone. */
   forget(record: LedgerRecord): boolean {
-    if (this.#testLiveness(record.session) !== "unknown") return this.removeOfDead(record);
-    if (!this.#isUnchanged(record)) return false;
-    this.#disk.remove(this.#pathOf(record.urn));
-    return true;
+    if (this.#testLiveness(record.session) !== "unknown") this.removeOfDead(record);
+    else if (this.#isUnchanged(record)) this.#disk.remove(this.#pathOf(record.urn));
+    return this.find(record.urn) === undefined;
   }
 
   // ── The end of a run ───────────────────────────────────────────────────────────────────────────

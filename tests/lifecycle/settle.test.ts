@@ -1,4 +1,6 @@
 /** Tests how `settle` ends, and what it reads, with a stand-in for the Pulumi CLI that takes no changes. */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "@jest/globals";
 import { settleCommand } from "../../provider/advice";
 import { generatedName } from "../../provider/instance/naming";
@@ -10,6 +12,7 @@ import {
   type HeldInstance,
   type PendingCreate,
 } from "./support/fakePulumi";
+import { leaveInDoubt } from "../../provider/testing/ledgerRecord";
 import { liveToken, test, type World } from "./support/world";
 
 const scope = "scope-dev";
@@ -26,13 +29,28 @@ function taggedInstance({ service }: World, id: string, resource: string): HeldI
 async function settle(
   world: World,
   held: HeldInstance[],
-  { options = [], pending = [] }: { options?: string[]; pending?: PendingCreate[] } = {},
+  {
+    options = [],
+    pending = [],
+    meanwhile,
+  }: {
+    options?: string[];
+    pending?: PendingCreate[];
+    /** A command of the shell, for each time when a state is read again. */
+    meanwhile?: string;
+  } = {},
 ) {
   const others = Array.from({ length: 8 }, (_, n) => [`other-${n}`, {}] as const);
   const stacks = { dev: { held, pending, providers: [scope] }, ...Object.fromEntries(others) };
   // The CLI is asked twice for a configuration with a secret.
   const config = { "compute:settlingSeconds": { value: "1", secret: true } };
   const path = fakePulumi(world, stacks, { selected: "dev", config });
+  if (meanwhile !== undefined) {
+    const script = join(path, "pulumi");
+    const [shell = "", ...answers] = readFileSync(script, "utf8").split("\n");
+    const again = `case "$*" in "stack export "*) [ -e '${path}/read' ] && ${meanwhile}; touch '${path}/read';; esac`;
+    writeFileSync(script, [shell, again, ...answers].join("\n"));
+  }
   const { code, lines, warnings } = await typed(["settle", "--yes", ...options], {
     PATH: `${path}:/usr/bin:/bin`,
     PULUMI_HOME: world.home,
@@ -91,3 +109,26 @@ test("what a person gives up is not noted if the state would lose another provid
   expect(text).toContain("Nothing was changed.");
   expect(code).toBe(1);
 });
+
+for (const [what, meanwhile, exitCode, end, why] of [
+  ["nobody has touched", ":", 0, "Done: 1 create forgotten.\nNothing is in doubt any more.", /^$/],
+  [
+    "a run has changed meanwhile",
+    `sed -i 's/"before":\\[\\]/"before":["i-9"]/'`,
+    3,
+    "Done: nothing.\nNot everything could be decided or written.",
+    /^The file of the create of \S+::web stays: /,
+  ],
+] as const)
+  test(`settle --forget of a create whose file ${what} ends with exit code ${exitCode}`, async (world) => {
+    await leaveInDoubt(world.ledger, "web", { urn: urnOf("web"), baseUrl: world.service.url });
+    const [file = ""] = readdirSync(world.ledger).filter((name) => name.endsWith(".json"));
+    const { code, text, warnings } = await settle(world, [], {
+      options: ["--forget", urnOf("web")],
+      meanwhile: `${meanwhile} '${join(world.ledger, file)}'`,
+    });
+    expect(text).toContain(end);
+    expect(warnings).toMatch(why);
+    expect(code).toBe(exitCode);
+    expect(readdirSync(world.ledger).includes(file)).toBe(exitCode !== 0);
+  });
