@@ -158,7 +158,8 @@ test("the types say which outputs may be null", () => {
 
 test("a preview knows the inputs, and nothing that the service adds (G10)", () => {
   const outputs = previewOutputs(inputsOf({ flavorId: Unknown.value }), "test");
-  expect(outputs).toMatchObject({ name: "web", tokenKind: "test", ipv4: Unknown.value });
+  const known = { name: "web", tokenKind: "test", ipv4: Unknown.value };
+  expect(outputs).toEqual(expect.objectContaining(known));
   expect(hasUnknown(outputs["flavorId"])).toBe(true);
 });
 

@@ -126,13 +126,13 @@ test("the emulator that `pulumi plugin run` started ends with `pulumi`", async (
 
 /**
  * The state of a killed engine and the ledger record the same create, so the engine's repair must not conflict with
- * the provider's.
+ * the provider's. The import that it offers ends the pending create, and leaves the instance in no state.
  */
 test.each([
   ["after the next up", "--clear-pending-creates"],
-  ["instead of the next up", `--import-pending-creates '${urnOf("web")}' --import-pending-creates`],
+  ["before the next up", `--import-pending-creates '${urnOf("web")}' --import-pending-creates`],
 ])(
-  "after a killed engine, its own repair of the pending create works %s, with %s",
+  "after a killed engine, its own repair of the pending create is only tidying up: it may come %s, with %s, and the up takes the instance over",
   async (when, flag) => {
     await using fixture = await Fixture.create();
     const { stack } = fixture;
@@ -144,6 +144,7 @@ test.each([
 
     await stack.type(`pulumi refresh ${flag} ${isAfter ? "" : id}`);
 
+    expect(await stack.ids()).toEqual(isAfter ? [id] : []);
     await expectAgreement(fixture, [id]);
     expect(await stack.up()).not.toContain("pending operations");
     expect(fixture.posts()).toBe(1);
