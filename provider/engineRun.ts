@@ -339,7 +339,7 @@ export class EngineRun {
   /** Tells the other processes of the run what the calls have shown of a resource. */
   #tell(urn: string): void {
     const told = this.#toldOf(urn);
-    if (told && this.resource(urn).isRegistered) this.#folder.tell(told);
+    if (told) this.#folder.tell(told);
   }
 
   /** Undefined if the calls have shown nothing of the resource. */
@@ -404,8 +404,7 @@ export class EngineRun {
 
 /** Absent and empty are one thing: engine 3.274 began to leave out what is empty. */
 function readOccasion(inputs: PropertyMap, outputs: PropertyMap): ReadOccasion {
-  const isEmpty = (map: PropertyMap) => Object.keys(map).length === 0;
-  // A `.get()` sends the state that the program gives as both.
-  if (isEmpty(outputs) || isDeepStrictEqual(inputs, outputs)) return "lookup";
-  return isEmpty(inputs) ? "external" : "refresh";
+  // A lookup has neither, or, if the program gives a `.get()` a state, the state as both.
+  if (isDeepStrictEqual(inputs, outputs)) return "lookup";
+  return Object.keys(inputs).length === 0 ? "external" : "refresh";
 }

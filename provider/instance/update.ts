@@ -4,7 +4,7 @@
  */
 import { InstanceUnfinished, OperationFailed } from "../errors";
 import type { Verdict } from "../evidence/witness";
-import { isList, secretLike, Unknown, type PropertyMap } from "../pulumi/propertyValue";
+import { secretLike, Unknown, type PropertyMap } from "../pulumi/propertyValue";
 import type { UpdateRequest } from "../pulumi/calls";
 import type { ChangeOccasion } from "../engineRun";
 import type { Session } from "../session/session";
@@ -42,10 +42,7 @@ export async function updateInstance(
   if (asserted.length > 0) {
     const names = asserted.join(", ");
     const own = `the state records ${names} as the program says, unchecked`;
-    const { networks } = before.outputs;
-    const hasNetworks = isList(networks) && networks.length > 0;
-    const more = hasNetworks ? [] : [noNetworksNotice];
-    const shared = [", because the service shows no such input.", ...more];
+    const shared = [", because the service shows no such input.", noNetworksNotice];
     session.notices.warnOfFinding({ own, shared }, urn);
   }
   const valueOf = (name: InputName) => {
