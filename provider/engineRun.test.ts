@@ -6,6 +6,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { EngineRun } from "./engineRun";
+import { Instance } from "./instance/instance";
 import { propertyMap, Unknown } from "./pulumi/propertyValue";
 import { urnOf } from "./testing/scene";
 
@@ -128,6 +129,78 @@ describe("a Delete", () => {
     run.diff({ urn: other, news: propertyMap({}) }, { ...of("i-2"), known: ["i-1"] });
     expect(run.delete({ urn: web, id: "i-1" })).toMatchObject({ next: { id: "i-2" } });
     expect(run.delete({ urn: web, id: "i-0" })).toEqual({ is: "removed" });
+  });
+});
+
+describe("a run", () => {
+  const urn = urnOf("web");
+  const olds = propertyMap({ name: "web" });
+  const found = new Instance({ urn, id: "i-1", inputs: olds, outputs: olds });
+  const reading = { urn, inputs: propertyMap({}), outputs: propertyMap({}) };
+
+  test("has a program once a Check shows it, or the Update of a step that is skipped, but not by a Create of one", () => {
+    const runs = Array.from({ length: 3 }, () => new EngineRun());
+    runs[0]?.check({ urn, olds });
+    runs[1]?.change({ urn, preview: true, id: "i-1" });
+    runs[2]?.change({ urn, preview: true });
+    expect(runs.map((run) => [run.kind, run.hasRegistered])).toEqual([
+      ["program", true],
+      ["program", true],
+      ["recorded", false],
+    ]);
+  });
+
+  test("tells an import once, and only by the last Read", () => {
+    const run = new EngineRun();
+    const read = () => {
+      run.read(reading);
+      Object.assign(run.resource(urn), { found, drift: ["status"] });
+    };
+    read();
+    expect([run.check({ urn, olds }), run.check({ urn, olds })]).toEqual([found, undefined]);
+    read();
+    run.read(reading);
+    expect([run.check({ urn, olds }), run.resource(urn).drift]).toEqual([undefined, []]);
+  });
+
+  test("takes a Diff after a Read for that of a refresh, unless a Check has come since", () => {
+    const run = new EngineRun();
+    run.check({ urn, olds });
+    run.read({ urn, inputs: olds, outputs: propertyMap({ status: "ACTIVE" }) });
+    expect(run.diff({ urn, news: olds }, { id: "i-1", isUnfinished: false })).toBe("refresh");
+  });
+
+  test("has to create what a Create has failed to make, and not what a resource keeps", () => {
+    const run = new EngineRun();
+    for (const [name, id] of [
+      ["web", ""],
+      ["db", "i-1"],
+    ] as const) {
+      run.check({ urn: urnOf(name), olds: propertyMap({}) });
+      run.hold(urnOf(name), { id, isUnfinished: false });
+    }
+    run.hold(urnOf("removed"), { id: "", isUnfinished: false });
+    expect(run.toCreate().urns).toEqual([urn]);
+  });
+
+  test("forgets what its preview has said of a create in doubt once it acts, since that may have reached nobody", () => {
+    const run = new EngineRun();
+    run.resource(urn).isDoubtSaid = true;
+    run.change({ urn, preview: false });
+    expect(run.resource(urn).isDoubtSaid).toBe(false);
+  });
+
+  test("knows a name by the resource for which the program chose it first", () => {
+    const run = new EngineRun();
+    const names = [urn, urnOf("db"), urn, urnOf("db")].map((of) => run.noteName("web", of));
+    expect(names).toEqual([false, true, false, true]);
+  });
+
+  test("has ended for good once its engine is gone", () => {
+    const run = new EngineRun();
+    run.end("engineGone");
+    run.end("finished");
+    expect(run.ending).toBe("engineGone");
   });
 });
 

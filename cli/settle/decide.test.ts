@@ -63,7 +63,8 @@ function rowsOf({ resources = [], operations = [], records = [], evidence = open
     ...one,
     origin: { ...origin, tokenKind },
   }));
-  const items = evidence.kind === "listed" ? evidence.items : [];
+  const sightings = [evidence, ...Object.values(more.evidenceOf ?? {})];
+  const items = sightings.flatMap((seen) => (seen.kind === "listed" ? seen.items : []));
   const listedItems = [...items, ...(more.others ?? []), { id: "i-other", name: "other" }];
   const view = {
     state,
@@ -96,6 +97,8 @@ function decided(given: Case): string[] {
 const explicit = { name: "db", kind: "explicit" } as const;
 const operations = [pending("web")];
 const renamed = pending("web", { aliases: [urnOf("old")] });
+/** The killed creates of two runs. */
+const twice = [pending("web"), pending("web", { inputs: { name: "web-2", __generated: "web-2" } })];
 
 test.each<[string, Case, string[]]>([
   [
@@ -110,6 +113,40 @@ test.each<[string, Case, string[]]>([
     ["put i-1", "put i-2"],
   ],
   ["a state holds the id", { records: [recordOf({ id: "i-1" })], heldIds: ["i-1"] }, ["held"]],
+  [
+    "a state holds the id, although the settings point elsewhere",
+    { records: [recordOf({ id: "i-1" })], heldIds: ["i-1"], evidence: elsewhere },
+    ["held"],
+  ],
+  [
+    "another resource has what one create left, and nobody what the other one left",
+    {
+      operations: twice,
+      records: [recordOf({ id: "i-9" })],
+      heldIds: ["i-9"],
+      evidenceOf: { "web-2": { kind: "listed", items: [{ id: "i-2", name: "web-2" }] } },
+    },
+    ["put i-2"],
+  ],
+  [
+    "of two creates, one is open",
+    { operations: twice, evidence: listed("i-1"), evidenceOf: { "web-2": open } },
+    ["ask i-1"],
+  ],
+  [
+    "only what another resource has is listed under the explicit name",
+    { operations: [pending("web", {}, "db")], evidence: listed("i-1"), heldIds: ["i-1"] },
+    ["absent"],
+  ],
+  [
+    "of two creates with one explicit name, one has an id",
+    {
+      operations: [pending("web", {}, "db"), pending("db", {}, "db")],
+      records: [recordOf({ ...explicit, urn: urnOf("db"), id: "i-1" })],
+      others: [{ id: "i-1", name: "db" }],
+    },
+    ["ask", "ask i-1"],
+  ],
   [
     "a later run went on with the create",
     { operations, heldIds: ["i-1"], evidence: listed("i-1") },
@@ -229,10 +266,7 @@ test.each<[string, Case, string[]]>([
   [
     "two creates left an instance each",
     {
-      operations: [
-        pending("web"),
-        pending("web", { inputs: { name: "web-2", __generated: "web-2" } }),
-      ],
+      operations: twice,
       evidence: listed("i-1"),
       evidenceOf: { "web-2": { kind: "listed", items: [{ id: "i-2", name: "web-2" }] } },
     },
@@ -325,15 +359,12 @@ test.each<[string, Case, string[]]>([
   [
     "takes that of one of two creates, and the other one is forgotten",
     {
-      operations: [
-        pending("web"),
-        pending("web", { inputs: { name: "web-2", __generated: "web-2" } }),
-      ],
+      operations: twice,
       evidence: listed("i-1"),
       evidenceOf: { "web-2": { kind: "listed", items: [{ id: "i-2", name: "web-2" }] } },
-      take: [`${web}=i-1`],
+      take: [`${web}=i-2`],
     },
-    ["put i-1"],
+    ["put i-2"],
   ],
   [
     "takes what can be taken, also with --forget",
@@ -381,6 +412,30 @@ test.each<[string, Case, string[]]>([
     ["ask i-1"],
   ],
   [
+    "takes none that another resource has, even if nothing of its name is listed",
+    {
+      resources: [held("db", "i-0")],
+      operations,
+      evidence: absent,
+      others: [{ id: "i-0", name: "db" }],
+      take: [`${web}=i-0`],
+    },
+    ["ask"],
+  ],
+  [
+    "takes none that another stack has under the same URN",
+    {
+      operations,
+      evidence: listed("i-1"),
+      holders: stateOf([held("web", "i-1")], [], "other/proj/dev").resources.map((one) => ({
+        ...one,
+        origin: { ...origin, tokenKind: "live" },
+      })),
+      take: [`${web}=i-1`],
+    },
+    ["ask"],
+  ],
+  [
     "forgets a create",
     { operations: [pending("web", {}, "db")], evidence: listed("i-1"), forget: [web] },
     ["gone forgotten i-1"],
@@ -413,6 +468,14 @@ test.each<[string, Partial<RecordedCreate>, string]>([
 test("a file alone, whose pending create has left the state, is still left to `up`", () => {
   expect(decided({ ...replacing, records: [recordOf()] })).toEqual(["left i-1"]);
   expect(decided({ ...replacing, records: [recordOf(explicit)] })).toEqual(["ask i-1"]);
+  // The state has no such provider resource any more.
+  expect(decided({ ...replacing, records: [recordOf({ scope: "x" })] })).toEqual(["ask i-1"]);
+});
+
+test("what a person takes knows the other candidates, about which its create does not ask any more", () => {
+  const create = { operations: [pending("web", {}, "db")], evidence: listed("i-1", "i-2") };
+  const [row] = rowsOf({ ...create, take: [`${web}=i-2`] });
+  expect(row?.does).toMatchObject({ kind: "put", items: [{ id: "i-2" }, { id: "i-1" }] });
 });
 
 test("a state changes only if no create in it needs a person, and what is left to `up` needs none", () => {
@@ -429,6 +492,13 @@ test("a state changes only if no create in it needs a person, and what is left t
   expect(doable({ ...both, evidenceOf: { db: elsewhere } })).toEqual([]);
   const filed = recordOf({ ...explicit, urn: urnOf("db"), name: "db" });
   expect(doable({ ...both, records: [filed], evidenceOf: { db: elsewhere } })).toEqual(["put"]);
+  const generated = { ...both, operations: [...operations, pending("db")] };
+  expect(doable({ ...generated, evidenceOf: { "db-aaaabbbb": open } })).toEqual([]);
+  // A file alone is nothing that the state could lose.
+  const alone = { operations, evidence: listed("i-1"), records: [filed] };
+  expect(doable({ ...alone, evidenceOf: { db: open } })).toEqual(["put"]);
+  const blocked = doableOf(rowsOf({ ...alone, evidenceOf: { db: absent } }), true);
+  expect(blocked.map(({ does }) => does.kind)).toEqual(["absent"]);
 });
 
 test("an instance is known by its place and its id", () => {

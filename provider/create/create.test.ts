@@ -77,6 +77,26 @@ test("creates of different names share their baseline, and none waits for anothe
   expect(world.service.count("list")).toBeLessThan(5);
 });
 
+test("a create that follows another one looks less often, since its instance is new, and hardly ready much sooner", async () => {
+  const world = scene();
+  const ready = { status: "ACTIVE", ipv4_public: "203.0.113.9" };
+  let begun = 0;
+  world.service.page = () => {
+    if (world.clock.now() - begun >= 10_000)
+      for (const id of world.service.instances.keys()) world.service.set(id, ready);
+    return undefined;
+  };
+  const listsOf = async (name: string) => {
+    begun = world.clock.now();
+    const before = world.service.count("list");
+    await create(world, { name, resource: name });
+    return world.service.count("list") - before;
+  };
+  const first = await listsOf("web");
+  const second = await listsOf("db");
+  expect(second).toBeLessThan((first * 2) / 3);
+});
+
 test("after a refusal, which makes nothing, the create fails without another listing", async () => {
   const world = scene();
   world.service.posts.push(nothingMade(answered(404)));

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { ListItem } from "../api/contract";
 import type { Evidence } from "./listing";
-import { see, witnessOf, type Known, type Question, type Verdict } from "./witness";
+import { nextLookAt, see, witnessOf, type Known, type Question, type Verdict } from "./witness";
 
 const pollIntervalMs = 3000;
 const question: Question = { subject: { id: "i-1" }, listedBy: 0, pollIntervalMs };
@@ -158,7 +158,12 @@ test("the second listing comes later if the first shows none of ours, and a fore
 });
 
 test("by name, what was there before and what is explained does not count, and the case of letters neither", () => {
-  const items = [{ id: "i-old", name: "web" }, { id: "i-2", name: "web" }, { name: "WEB" }];
+  const items = [
+    { id: "i-old", name: "web" },
+    { id: "i-2", name: "web.example.com" },
+    { name: "WEB" },
+    "i-nameless",
+  ];
   const shown = (known?: Known, asked = byName) =>
     see(witnessOf(asked), listing(0, items), known).verdict;
   const ids = (verdict: Verdict) =>
@@ -166,6 +171,24 @@ test("by name, what was there before and what is explained does not count, and t
   expect(ids(shown())).toEqual(["i-2", "i-1"]);
   expect(ids(shown({ explained: new Set(["i-2"]) }))).toEqual(["i-1"]);
   expect(shown({ explained: new Set(["i-1", "i-2"]) })).toMatchObject({ why: "once" });
+  // The id that the POST was answered with.
+  const withId = {
+    ...byName,
+    subject: { name: "db", before: new Set<string>(), id: "i-nameless" },
+  };
+  expect(ids(shown({}, withId))).toEqual(["i-nameless"]);
+});
+
+test("the next look comes as soon as it may prove more, and after a poll interval at the latest", () => {
+  const after = (listedBy: number, ...begun: number[]) => {
+    const asked = { ...question, listedBy };
+    const seen = (witness = witnessOf(asked), at = 0) => see(witness, listing(at)).witness;
+    return nextLookAt(begun.reduce(seen, witnessOf(asked)), (begun.at(-1) ?? 0) + 100);
+  };
+  expect(after(60_000, 0)).toBe(3100);
+  expect(after(1000, 0)).toBe(1000);
+  // The second listing came too soon.
+  expect(after(0, 0, 2000)).toBe(3100);
 });
 
 const anyListing = fc.record({

@@ -8,6 +8,7 @@ import {
   Secret,
   Unknown,
   type OpaqueKind,
+  type PropertyMap,
   type PropertyValue,
 } from "../pulumi/propertyValue";
 import { wholeOf } from "../errors";
@@ -65,7 +66,10 @@ test("all errors are reported at once, and each names its input (G9)", () => {
 });
 
 test.each([0, 65536, 22.5, NaN, "22", true])("%j is no port (G9)", (waitForPort) => {
-  expect(failures({ waitForPort })).toEqual(["waitForPort must be a whole number from 1 to 65535"]);
+  const { inputs, failures: found } = check({ waitForPort });
+  expect(found).toEqual(["waitForPort must be a whole number from 1 to 65535"]);
+  // No reply has room for it.
+  expect(Object.values(inputs).some(Number.isNaN)).toBe(false);
 });
 
 test("a property that is no input is reported, with the input that was probably meant", () => {
@@ -372,8 +376,8 @@ test.each(badNames)("a name is refused (%#)", (name, why) => {
   expect(failures({ name })).toEqual(refused);
   expect(failures({ name }, { olds: inputsOf({ name: "web-old" }) })).toEqual(refused);
   // The name in an import is the one that the service lists, and an existing instance keeps its name.
-  expect(failures({ name }, { olds: propertyMap({ name }) })).toEqual([]);
-  expect(failures({ name }, { olds: inputsOf({ name }) })).toEqual([]);
+  for (const olds of [propertyMap({ name }), inputsOf({ name })])
+    expect(check({ name }, { olds })).toMatchObject({ failures: [], findings: [] });
 });
 
 test.each(badNames)(
@@ -414,6 +418,15 @@ test.each(["5", "WEB-1.Example.com", "a".repeat(63), `${"a.".repeat(126)}a`])(
   "%s is a hostname",
   (name) => expect(check({ name })).toMatchObject({ failures: [], findings: [] }),
 );
+
+test("a name that another resource has is warned of while it is new", () => {
+  const request = { urn: urnOf("web"), news: inputsOf(), randomSeed: new Uint8Array() };
+  const run = { scope: scopeId, isNameTaken: () => true };
+  const findingsWith = (olds: PropertyMap) => checkInstance({ ...request, olds }, run).findings;
+  const warned = [{ own: 'another resource has the name "web", too', shared: expect.anything() }];
+  expect(findingsWith(propertyMap({}))).toEqual(warned);
+  expect(findingsWith(inputsOf())).toEqual([]);
+});
 
 test("user data becomes a secret even if the program did not make it one (G8)", () => {
   for (const value of ["x", new Secret("x")]) {

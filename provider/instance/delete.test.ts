@@ -113,14 +113,16 @@ test("the reason and the ways out are said once in a run, to the same instance e
 });
 
 test.each([
-  ["has not", "db", true],
-  ["has", "web", false],
+  ["has not", "db", ["i-2"], true],
+  ["has", "web", ["i-2"], false],
+  // A rename would have made an instance.
+  ["has not", "db", [], false],
 ])(
-  "an `up` whose program %s the resource is led to an `up`, and names aliases: %s, %p",
-  async (_, registered, namesAliases) => {
+  "an `up` whose program %s the resource is led to an `up`, and names aliases: %s, %j, %p",
+  async (_, registered, made, namesAliases) => {
     const world = existing();
     world.session.engine.check({ urn: urnOf(registered), olds: inputsOf() });
-    world.session.engine.ours.add("i-2");
+    for (const id of made) world.session.engine.ours.add(id);
     const { message } = await errorOf(remove(world));
     expect(message).toContain("and let it run: `COMPUTE_DELETE_POLICY=retain pulumi up`");
     expect(message).toContain("\n  - remove it at the service (its portal), and run this again\n");
@@ -155,6 +157,8 @@ test.each([
     const { message } = await errorOf(remove(world));
     expect(message).toContain(`instance i-1 was not deleted: ${why}`);
     expect(message).toContain("\n  - drop it from the state");
+    // No listing would show that it was removed.
+    expect(message.includes("remove it at the service")).toBe(!why.startsWith("whether"));
   },
 );
 
@@ -216,6 +220,12 @@ test.each<[string, Partial<KnownInstance>, Partial<ListItem> | undefined, string
     { ...active, ipv4_public: undefined },
     [notReady("its ipv4 is empty"), upWithRefresh],
   ],
+  [
+    "has no address yet",
+    { ipv4: undefined },
+    { ...active, ipv4_public: undefined },
+    [notReady("its ipv4 is empty"), upWithRefresh],
+  ],
   ["is gone", {}, undefined, ["its replacement i-2 is gone", upWithRefresh]],
   // The state is older than the listing.
   ["runs by now", { status: "OFFLINE" }, active, []],
@@ -245,6 +255,7 @@ test.each<[string, Partial<KnownInstance>, Partial<ListItem> | undefined, string
 
 test.each<[string, Partial<KnownInstance>, string | undefined]>([
   ["is as the state has it", { isUnfinished: true, status: "ERROR" }, notReady("ERROR")],
+  ["has stopped", { status: "OFFLINE" }, notReady("OFFLINE")],
   // A finished one, too, is PROVISIONING there.
   ["may be ready", { status: "PROVISIONING" }, undefined],
 ])("a replacement that the listings are cut off from %s", async (_, more, why) => {
@@ -260,12 +271,33 @@ test.each<[string, Partial<KnownInstance>, string | undefined]>([
   expect(world.service.count("destroy")).toBe(why === undefined ? 1 : 0);
 });
 
-test("a replacement without an address holds nothing up in the next run: it may be meant to have none", async () => {
+const withAddress = { ipv4: "192.0.2.1" };
+test.each<[string, { ipv4?: string }, Partial<KnownInstance>, string[], boolean]>([
+  ["may be meant to have none, in a later run,", withAddress, {}, [], true],
+  ["replaces one without an address", {}, { isAwaited: true }, [], true],
+  ["had one in an earlier run", withAddress, { ipv4: "192.0.2.2" }, [], false],
+  ["was left unfinished by an earlier run", withAddress, {}, ["i-2"], false],
+])(
+  "if a replacement without an address %s, the old one is destroyed: %#",
+  async (_, old, more, unfinished, isDestroyed) => {
+    const world = existing(destroyPath);
+    world.service.has("i-2", { ipv4_public: undefined });
+    for (const id of unfinished) world.session.state.unfinished.add(id);
+    const next = { id: "i-2", isUnfinished: false, status: "ACTIVE", ...more };
+    world.session.engine.hold(urn, next, more.isAwaited);
+    const serving = { ...acceptedOutputs(world), status: "ACTIVE", ...old };
+    const removed = remove(world, propertyMap(serving));
+    if (isDestroyed) await removed;
+    else expect((await errorOf(removed)).message).toContain(notReady("its ipv4 is empty"));
+    expect(world.service.count("destroy")).toBe(isDestroyed ? 1 : 0);
+  },
+);
+
+test("what a listing shows to have stopped serves nobody, so it is ended whatever replaces it", async () => {
   const world = existing(destroyPath);
-  world.service.has("i-2", { ipv4_public: undefined });
+  for (const id of ["i-1", "i-2"]) world.service.has(id, { status: "OFFLINE" });
   world.session.engine.hold(urn, { id: "i-2", isUnfinished: false, status: "ACTIVE" });
-  const serving = { status: "ACTIVE", ipv4: "192.0.2.1" };
-  await remove(world, propertyMap({ ...acceptedOutputs(world), ...serving }));
+  await remove(world, propertyMap({ ...acceptedOutputs(world), status: "ACTIVE" }));
   expect(world.service.count("destroy")).toBe(1);
 });
 
@@ -338,14 +370,20 @@ test.each([
   },
 );
 
-test("with recorded settings, the end of the run says that the policy is the recorded one", () => {
-  const world = scene(retain, undefined, { kind: "recorded" });
-  const left = { id: "i-1", urn: "", isBilled: true, isListed: true };
-  void world.session.retained.note(left);
-  expect(reported(world).join("\n")).toContain(
-    '(compute:deletePolicy is "retain" in the settings that the last `pulumi up` recorded)',
-  );
-});
+const isRetain = ' (compute:deletePolicy is "retain"';
+test.each([
+  ["recorded", {}, {}, `${isRetain} in the settings that the last \`pulumi up\` recorded)`],
+  ["the program's", {}, { isOfProgram: true }, `${isRetain})`],
+  ["typed by a person", { deletePolicy: "COMPUTE_DELETE_POLICY" }, {}, ""],
+])(
+  "with recorded settings, the end of the run names a policy that is %s as such",
+  (_, variables, more, why) => {
+    const world = scene(retain, undefined, { kind: "recorded", variables });
+    const left = { id: "i-1", urn: "", isBilled: true, isListed: true };
+    void world.session.retained.note({ ...left, ...more });
+    expect(reported(world).join("\n")).toContain(`these instances are not destroyed${why}. They`);
+  },
+);
 
 test.each<[string, (world: Scene) => PropertyMap | void]>([
   [
@@ -403,10 +441,11 @@ test("the default policy of a test token never drops an instance of a live token
 test("a destroy call succeeds only once the instance is proven gone", async () => {
   const world = existing(destroyPath);
   world.service.destroys.push(() => undefined);
-  void world.clock.sleep(20_000).then(() => world.service.instances.delete("i-1"));
+  // Longer than the settling time.
+  void world.clock.sleep(100_000).then(() => world.service.instances.delete("i-1"));
   const shown: boolean[] = [];
   world.service.page = () => void shown.push(world.service.instances.has("i-1"));
-  await remove(world);
+  await remove(world, undefined, 300);
   // Two listings that lack the instance are the proof (G3).
   expect(shown.filter((isShown) => !isShown)).toHaveLength(2);
   expect(world.service.count("destroy")).toBe(1);
@@ -439,7 +478,7 @@ test.each<[string, (world: Scene) => void, string]>([
   [
     "is acknowledged, and the next listing is answered with a pause of an hour",
     ({ session, service }) => {
-      service.listFaults.push(() => {
+      service.listFaults.push(undefined, () => {
         const error = answered(429, "GET");
         const call = { method: "GET", path: "/v2/instances" } as const;
         session.operations.retrying({ ...call, error, inMs: 3_600_000, isAsked: true });
@@ -473,7 +512,7 @@ test.each([
     "whether instance i-1 was destroyed is not known",
   ],
 ])(
-  "the error of a failed destroy call says what is known of the instance: %s",
+  "the error of a failed destroy call says what is known of the instance: %#",
   async (error, words) => {
     const world = existing(destroyPath);
     world.service.destroys.push(fail(error));
@@ -486,10 +525,11 @@ test.each([404, 410])(
   async (status) => {
     const world = existing(destroyPath);
     world.service.destroys.push(fail(answered(status, "DELETE")));
-    const { message } = await errorOf(remove(world));
+    const { message } = await errorOf(remove(world, undefined, 300));
     expect(message).toMatch(
       /^instance i-1 is still listed as ACTIVE, but the destroy call did not find it/,
     );
+    expect(message).not.toContain("are over");
     expect(message).toContain("`pulumi state delete");
     expect(message).toContain('check compute:destroyPath "/v2/instances/{id}"');
   },
@@ -501,14 +541,17 @@ test.each([
 ])("if a listing lags behind a DELETE %s, the Delete succeeds", async (_, mayHaveActed) => {
   const world = existing(destroyPath);
   world.service.destroys.push(fail(answered(404, "DELETE").with({ mayHaveActed })));
-  world.service.listFaults.push(undefined, undefined, () => {
-    world.service.instances.delete("i-1");
-  });
-  expect(await remove(world)).toBeUndefined();
+  // After an answer that was lost, longer than the settling time.
+  const lagsMs = mayHaveActed ? 100_000 : 30_000;
+  void world.clock.sleep(lagsMs).then(() => world.service.instances.delete("i-1"));
+  expect(await remove(world, undefined, 300)).toBeUndefined();
 });
 
 test("a 404 just after the creation is no proof, since a replica of the service may lag (G3)", async () => {
   const world = existing(destroyPath);
+  // What else is listed makes no listing better.
+  world.service.has("i-2", { name: "db" });
+  world.session.engine.ours.add("i-2");
   world.service.destroys.push(fail(answered(404, "DELETE")));
   world.service.listFaults.push(undefined, () => {
     world.service.instances.delete("i-1");
@@ -526,6 +569,15 @@ test("after a DELETE that the service acknowledged, the Delete does not wait for
   });
   await remove(world, justMade(world));
   expect(world.clock.now()).toBeLessThan(10_000);
+});
+
+test("in a pause that an earlier DELETE has been asked for, nothing is sent, and nothing is left unknown", async () => {
+  const world = existing(destroyPath);
+  const error = answered(429, "DELETE");
+  const call = { method: "DELETE", path: destroyPath.destroyPath } as const;
+  world.session.operations.retrying({ ...call, error, inMs: 3_600_000, isAsked: true });
+  expect((await errorOf(remove(world))).message).not.toContain("not known");
+  expect(world.service.count("destroy")).toBe(0);
 });
 
 test("an instance that its resource keeps is not destroyed by the Delete of a second entry in the state", async () => {
