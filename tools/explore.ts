@@ -8,6 +8,11 @@
  *                     compiles the mutants without a walk
  *   --deep            adds one fault to each slice, and walks also the slices that take minutes
  *
+ * With --rim, it runs the unit tests of what is around a create instead, without each rule of tests/explorer/rim.txt in
+ * turn. The test that this list names must fail. It takes a minute or two.
+ *
+ *   --file PATH       leaves out only the rules of this file
+ *
  * With --minutes or --histories, it plays random histories instead: several runs of the whole provider, in which
  * anything can go wrong, on a virtual clock, with a network, disks and an engine in memory. It uses every core.
  *
@@ -19,6 +24,7 @@
  */
 import { exploreModel, traceModel } from "./explore/model";
 import { exploreRandomly, traceRandom } from "./explore/random";
+import { exploreRim } from "./explore/rim";
 import { runTool, ToolError } from "./support/main";
 
 /** @throws {ToolError} for a text that is not a number above 0 */
@@ -35,16 +41,20 @@ runTool(
       slice: { type: "string" },
       shallow: { type: "boolean", default: false },
       deep: { type: "boolean", default: false },
+      rim: { type: "boolean", default: false },
+      file: { type: "string" },
       minutes: { type: "string" },
       histories: { type: "string" },
       from: { type: "string" },
       trace: { type: "string" },
     },
   },
-  async ({ values: { slice, shallow, deep, trace, ...given } }) => {
+  async ({ values: { slice, shallow, deep, rim, file, trace, ...given } }) => {
     const minutes = numberOf("--minutes", given.minutes);
     const histories = numberOf("--histories", given.histories);
     const from = numberOf("--from", given.from);
+    if (rim) return exploreRim(file);
+    if (file !== undefined) throw new ToolError("--file needs --rim.");
     if (trace !== undefined) {
       // A random history begins with its seed, which is a number.
       return /^\d+:/.test(trace) ? traceRandom(trace) : traceModel(trace);

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { transformSync } from "esbuild";
 import * as deletes from "../../provider/instance/delete";
 import * as engineRun from "../../provider/engineRun";
@@ -16,15 +16,18 @@ import type { Rules } from "./slice";
 export const allRules: Rules = { ...realProtocol, ...records, ...engineRun, ...deletes };
 
 /** A change that leaves out one rule. */
-export interface Mutant {
+export interface Change {
   /** The rule, in words. */
   rule: string;
-  /** The slice in which a history must then break an invariant. */
-  slice: string;
   /** The code that contains the rule. */
   from: string;
   /** The code that replaces it. */
   to: string;
+}
+
+/** A change after which a history of the slice must break an invariant. */
+export interface Mutant extends Change {
+  slice: string;
 }
 
 const folder = join(__dirname, "../../provider/create");
@@ -37,13 +40,20 @@ const deletion = "../instance/delete";
 
 /** Reads `mutants.txt`. */
 export function readMutants(): Mutant[] {
-  const [, ...blocks] = readFileSync(join(__dirname, "mutants.txt"), "utf8").trim().split("\n\n");
+  return readChanges("mutants.txt").map(({ place, ...change }) => ({ ...change, slice: place }));
+}
+
+/** Reads a list of rules. `place` is what stands before the rule, and `after` returns the lines that begin with a sign. */
+export function readChanges(
+  name: string,
+): (Change & { place: string; after: (sign: string) => string })[] {
+  const [, ...blocks] = readFileSync(join(__dirname, name), "utf8").trim().split("\n\n");
   return blocks.map((block) => {
     const [title = "", ...lines] = block.split("\n");
-    const [slice = "", rule = ""] = title.split(/: (.*)/s);
+    const [place = "", rule = ""] = title.split(/: (.*)/s);
     const after = (sign: string) =>
       lines.flatMap((line) => (line.startsWith(`${sign} `) ? [line.slice(2)] : [])).join("\n");
-    return { slice, rule, from: after("-"), to: after("+") };
+    return { place, rule, from: after("-"), to: after("+"), after };
   });
 }
 
@@ -71,10 +81,17 @@ function codeOf(file: string): string {
 function load(file: string, mutant?: Mutant, instead: Record<string, unknown> = {}): object {
   const source = mutant ? codeOf(file).replace(mutant.from, () => mutant.to) : codeOf(file);
   const { code } = transformSync(source, { loader: "ts", format: "cjs" });
-  const load = createRequire(join(folder, `${file}.ts`)) as (name: string) => unknown;
+  return evaluate(code, join(folder, `${file}.ts`), instead);
+}
+
+/** Runs the compiled code of the file at `path`, and returns what it exports. `instead` replaces modules that it imports. */
+export function evaluate(code: string, path: string, instead: Record<string, unknown>): object {
+  const load = createRequire(path) as (name: string) => unknown;
   const module: { exports: object } = { exports: {} };
+  const names = ["require", "module", "exports", "__dirname"];
   // eslint-disable-next-line @typescript-eslint/no-implied-eval -- it runs our own file, compiled in memory
-  const run = new Function("require", "module", "exports", code) as (...its: unknown[]) => void;
-  run((name: string) => instead[name] ?? load(name), module, module.exports);
+  const run = new Function(...names, code) as (...its: unknown[]) => void;
+  const loadOther = (name: string) => instead[name] ?? load(name);
+  run(loadOther, module, module.exports, dirname(path));
   return module.exports;
 }

@@ -1,6 +1,7 @@
 /** Walks every history of the protocol's model, with all its rules and without each of them in turn. */
 import { explore, tell, type Explored } from "../../tests/explorer/explore";
 import { allRules, readMutants, rulesWithout, type Mutant } from "../../tests/explorer/mutation";
+import { readRim } from "../../tests/explorer/rim";
 import type { Depth, Rules, Slice } from "../../tests/explorer/slice";
 import { atDepth, slices, slicesOf } from "../../tests/explorer/slices";
 import { oneOf, ToolError } from "../support/main";
@@ -80,6 +81,7 @@ export function exploreModel({ slice, depth }: { slice: string | undefined; dept
   const start = performance.now();
   // Before the long walk, so that a rule that is written otherwise now is noticed at once.
   const mutants = slice === undefined ? compileMutants() : [];
+  if (slice === undefined) readRim();
   const chosen = slice === undefined ? slicesOf(depth) : [atDepth(sliceNamed(slice), depth)];
   const exceptions: Exceptions = new Map();
   let states = 0;
