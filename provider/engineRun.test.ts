@@ -150,6 +150,11 @@ describe("a run", () => {
     ]);
   });
 
+  test("a Read without outputs is a lookup, also if it has inputs", () => {
+    const run = new EngineRun();
+    expect(run.read({ urn, inputs: olds, outputs: propertyMap({}) })).toBe("lookup");
+  });
+
   test("tells an import once, and only by the last Read", () => {
     const run = new EngineRun();
     const read = () => {

@@ -404,7 +404,8 @@ export class EngineRun {
 
 /** Absent and empty are one thing: engine 3.274 began to leave out what is empty. */
 function readOccasion(inputs: PropertyMap, outputs: PropertyMap): ReadOccasion {
-  // A lookup has neither, or, if the program gives a `.get()` a state, the state as both.
-  if (isDeepStrictEqual(inputs, outputs)) return "lookup";
-  return Object.keys(inputs).length === 0 ? "external" : "refresh";
+  const isEmpty = (map: PropertyMap) => Object.keys(map).length === 0;
+  // A refresh has the outputs of the state. A `.get()` sends the state that the program gives as both.
+  if (isEmpty(outputs) || isDeepStrictEqual(inputs, outputs)) return "lookup";
+  return isEmpty(inputs) ? "external" : "refresh";
 }
