@@ -160,6 +160,7 @@ describe("the command line", () => {
         ...["--provisioning-seconds", "2-8", "--no-mac-addresses", "--list-order", "newest"],
         ...["--token", "sk_test_a=revoked", "--token", "sk_test_b=list,create"],
         ...["--destroy-path", "/v2/instances/{id}", "--rate-window", "fixed"],
+        ...["--status-between", "BOOTING=2", "--address-seconds", "3", "--unique-names"],
       ),
     ).toMatchObject({
       provisioningSeconds: [2, 8],
@@ -168,6 +169,9 @@ describe("the command line", () => {
       tokens: { sk_test_a: { state: "revoked" }, sk_test_b: { scopes: ["list", "create"] } },
       destroyPath: "/v2/instances/{id}",
       rateWindow: "fixed",
+      statusesBetween: [{ status: "BOOTING", seconds: 2 }],
+      addressSeconds: 3,
+      uniqueNames: true,
     });
   });
 
@@ -195,6 +199,7 @@ describe("the command line", () => {
     ["--cursor-parameter", "limit", /other than limit and status, not "limit"$/],
     ["--destroy-path", "/v2/instances", /^destroyPath must be a path .* contains \{id\}, not/],
     ["--token", "sk_test_a=sometimes", /^tokens must be <token>=<what>, such as (?!.*sk_test_a)/],
+    ["--status-between", "BOOTING", /^statusesBetween must be <status>=<seconds>/],
     ["--token", "sk_test_a", /^tokens must be <token>=<what>, such as (?!.*sk_test_a)/],
     ["--unknown", "", /unknown option/],
     ["stray", "", /too many arguments/],

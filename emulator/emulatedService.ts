@@ -35,7 +35,7 @@ export class EmulatedService {
     this.settings = validSettings(options);
     const { database, clock, random, addresses } = this.settings;
     const net = addresses === undefined ? undefined : parseNet(addresses);
-    const store = new InstanceStore(openDatabase(database), clock, random, net);
+    const store = new InstanceStore(openDatabase(database), clock, random, net, this.settings);
     this.state = this.#newState(store);
   }
 

@@ -113,24 +113,42 @@ function getAccount({ state: { account }, caller: { owner } }: Call): ServiceRes
 
 /** @throws {ServiceError} for a wrong parameter */
 function listInstances({ state, caller, request: { query } }: Call): ServiceResponse {
-  const { listOrder, cursorParameter } = state.settings;
+  const { listOrder, cursorParameter, refuseUnknownParameters, addressSeconds } = state.settings;
+  const known = ["limit", "status", cursorParameter];
+  const unknown = [...query.keys()].find((name) => !known.includes(name));
+  if (refuseUnknownParameters && unknown !== undefined)
+    throw invalidParameter(`Unknown parameter: ${unknown}.`);
+  const limit = parseLimit(query);
+  const cursor = (cursorParameter && query.get(cursorParameter)) ?? undefined;
+  const isNumber = cursorParameter === "page" || cursorParameter === "offset";
   const page = state.store.page({
     owner: caller.owner,
     order: listOrder,
     hasCursor: cursorParameter !== undefined,
-    limit: parseLimit(query),
+    limit,
     status: parseStatus(query),
-    // As in most services, an unknown parameter, such as a guessed cursor, is ignored.
-    after: (cursorParameter && query.get(cursorParameter)) ?? undefined,
+    after: isNumber ? undefined : cursor,
+    skip: isNumber && cursor !== undefined ? skipOf(cursorParameter, cursor, limit) : 0,
   });
   if (page === undefined)
     throw invalidParameter(`Invalid parameter: ${cursorParameter ?? ""} is not an instance.`);
   const { instances: data } = page;
   const json = { object: "list", data, has_more: page.hasMore };
-  // Only a fault or a test can cause an undocumented status, and it breaks the schema on purpose.
-  return data.every(({ status }) => isDocumentedStatus(status))
+  // Only an option, a fault or a test can cause an undocumented status, or no address, and it breaks the schema on purpose.
+  return addressSeconds === 0 && data.every(({ status }) => isDocumentedStatus(status))
     ? { status: 200, json, schema: listSchema }
     : { status: 200, json };
+}
+
+/**
+ * Returns how many instances come before the page that a number names.
+ * @throws {ServiceError} for anything but a number
+ */
+function skipOf(parameter: "page" | "offset", value: string, limit: number): number {
+  const number = /^\d{1,9}$/.test(value) ? Number(value) : NaN;
+  const skip = parameter === "page" ? (number - 1) * limit : number;
+  if (skip >= 0) return skip;
+  throw invalidParameter(`Invalid parameter: ${parameter} must be a whole number.`);
 }
 
 function parseLimit(query: URLSearchParams): number {
@@ -155,7 +173,10 @@ function isDocumentedStatus(status: string): status is InstanceStatus {
   return (instanceStatuses as readonly string[]).includes(status);
 }
 
-/** The faults override the settings for the new instance. Of two faults of one kind, the later one wins. */
+/**
+ * The faults override the settings for the new instance. Of two faults of one kind, the later one wins.
+ * @throws {ServiceError} for a wrong body, or a name that is taken
+ */
 function createInstance({ state, caller: { owner }, request, faults }: Call): ServiceResponse {
   const { settings, store } = state;
   const body = parseCreateBody(request);
@@ -163,8 +184,10 @@ function createInstance({ state, caller: { owner }, request, faults }: Call): Se
   const existing = wrong && findExisting(state, owner, wrong);
   if (existing && !wrong.acted) return { ...accepted(settings, existing), acted: false };
   const now = settings.clock.now();
-  const { name } = body;
-  const { endStatus } = settings;
+  const { endStatus, nameSuffix, listingSeconds, uniqueNames } = settings;
+  const name = body.name + nameSuffix;
+  if (uniqueNames && store.hasName(name, owner))
+    throw new ServiceError(409, "name_taken", `The name ${name} is taken.`);
   const isStuck = faults.some(({ kind }) => kind === "neverLeavesProvisioning");
   const instance: NewInstance = {
     owner,
@@ -173,7 +196,7 @@ function createInstance({ state, caller: { owner }, request, faults }: Call): Se
     goneAt: endOfLifetime(settings, owner),
     readyAt: isStuck ? null : now + provisioningSeconds(settings, name) * 1000,
     endStatus: typeof endStatus === "function" ? endStatus(name) : endStatus,
-    visibleAt: now,
+    visibleAt: now + listingSeconds * 1000,
   };
   for (const fault of faults) {
     if (fault.kind === "endsAs") instance.endStatus = fault.status;

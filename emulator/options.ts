@@ -45,6 +45,14 @@ export type AccountBody = { json: unknown } | { text: string; contentType?: stri
 
 type EndStatus = "ACTIVE" | "OFFLINE";
 
+/** A status between PROVISIONING and the end status, and how long an instance has it. */
+const statusBetween = z.object({
+  status: z.string().regex(/^[A-Za-z_]+$/),
+  seconds: z.number().nonnegative(),
+});
+/** A status between PROVISIONING and the end status. */
+export type StatusBetween = z.output<typeof statusBetween>;
+
 const isFunction = (value: unknown) => typeof value === "function";
 
 const numberOption = (isValid: (value: number) => boolean, byDefault: number, info: OptionInfo) =>
@@ -120,6 +128,48 @@ const definition = z.strictObject({
         patterns.some((pattern) => matchesPattern(pattern, name)) ? "OFFLINE" : "ACTIVE",
     }),
 
+  statusesBetween: z
+    .array(statusBetween)
+    .readonly()
+    .default([])
+    .register(infos, {
+      must: "<status>=<seconds>, such as BOOTING=2",
+      flag: "--status-between <status=n>",
+      help: "a status after PROVISIONING, for n seconds; repeatable",
+      isRepeatable: true,
+      parse: (typed: readonly string[]) => typed.map(parseStatusBetween),
+    }),
+
+  /** 0 shows the address from the start. */
+  addressSeconds: numberOption((seconds) => seconds >= 0, 0, {
+    must: "0 or more",
+    flag: "--address-seconds <n>",
+    help: "time from the end status until the address is listed",
+  }),
+
+  addressBefore: z.string().default("").register(infos, {
+    must: "a text",
+    flag: "--address-before <text>",
+    help: "what stands there until then, such as 0.0.0.0",
+  }),
+
+  listingSeconds: numberOption((seconds) => seconds >= 0, 0, {
+    must: "0 or more",
+    flag: "--listing-seconds <n>",
+    help: "time until listings show a new instance",
+  }),
+
+  uniqueNames: switchOption(false, {
+    flag: "--unique-names",
+    help: "refuse a name that another instance has",
+  }),
+
+  nameSuffix: z.string().default("").register(infos, {
+    must: "a text",
+    flag: "--name-suffix <text>",
+    help: "append this to each name, such as .dc1.example",
+  }),
+
   /** "Present in one variant of the provisioning response": false sends the other variant. */
   macAddresses: switchOption(true, {
     flag: "--no-mac-addresses",
@@ -150,8 +200,14 @@ const definition = z.strictObject({
     .register(infos, {
       must: "the name of a query parameter other than limit and status",
       flag: "--cursor-parameter <name>",
-      help: "turn paging on: the parameter gets the last item's id",
+      help: "turn paging on: it gets the last id (page, offset: a number)",
     }),
+
+  /** As in most services, an unknown parameter, such as a guessed cursor, is ignored by default. */
+  refuseUnknownParameters: switchOption(false, {
+    flag: "--refuse-unknown-parameters",
+    help: "answer 400 to an unknown query parameter",
+  }),
 
   requestsPerMinute: numberOption((count) => count >= 1, documentedRequestsPerMinute, {
     must: "1 or more",
@@ -305,6 +361,12 @@ function parseRange(typed: string): unknown {
   if (numbers.length > 2 || numbers.some((number) => typeof number === "string")) return typed;
   const range = numbers.length === 1 ? numbers[0] : numbers;
   return isProvisioningTime(range) ? range : typed;
+}
+
+/** Parses `BOOTING=2`. Without `=`, the seconds are not a number, which is invalid. */
+function parseStatusBetween(typed: string): unknown {
+  const [status, seconds = ""] = typed.split("=");
+  return { status, seconds: parseNumber(seconds) };
 }
 
 /** Parses `sk_test_1=revoked`. Without `=`, the declaration is undefined, which is invalid. */

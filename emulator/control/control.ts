@@ -60,7 +60,7 @@ export class Control {
       id,
       name,
       request: {},
-      readyAt: status === "PROVISIONING" ? null : now,
+      readyAt: status === "PROVISIONING" ? null : this.#store.longReady(),
       endStatus: status,
       visibleAt: now,
       goneAt: endOfLifetime(settings, owner),

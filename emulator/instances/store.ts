@@ -4,7 +4,7 @@ import type { CreateBody } from "../../provider/api/contract";
 import type { TokenKind } from "../../provider/api/serviceConstants";
 import type { EmulatorClock } from "../clock";
 import type { ListedInstance } from "../http/response";
-import type { ListOrder } from "../options";
+import type { ListOrder, StatusBetween } from "../options";
 import { randomHex, shuffle, type RandomSource } from "../random";
 import type { Owner } from "../tokens";
 import { macAddress, privateIpv4, publicIpv4, publicIpv4In, type Net } from "./addresses";
@@ -53,6 +53,8 @@ export interface PageQuery {
   hasCursor: boolean;
   /** The cursor: the last id of the previous page. */
   after: string | undefined;
+  /** How many instances to leave out first. */
+  skip: number;
 }
 
 /** One page of a listing. */
@@ -73,10 +75,14 @@ interface Row extends ListedInstance {
   ready_at: number | null;
 }
 
-const statusExpression = `CASE WHEN ready_at <= :now THEN end_status ELSE 'PROVISIONING' END`;
-/** What a listing shows. */
-const listedColumns = `id, name, ${statusExpression} AS status, ipv4_public`;
-const columns = `${listedColumns}, tenant, kind, request, networks, created_at, ready_at`;
+/** How the statuses and the address of an instance follow each other once it has left PROVISIONING. */
+export interface Transitions {
+  statusesBetween: readonly StatusBetween[];
+  /** The time from the end status until the address is listed. 0 shows the address from the start. */
+  addressSeconds: number;
+  addressBefore: string;
+}
+
 const existsCondition = `(gone_at IS NULL OR gone_at > :now)`;
 const ownedCondition = `tenant = :tenant AND kind = :kind`;
 
@@ -97,6 +103,13 @@ export class InstanceStore {
   readonly #clock: EmulatorClock;
   readonly #random: RandomSource;
   readonly #publicNet: Net | undefined;
+  /** Computes the status. */
+  readonly #status: string;
+  /** What a listing shows. */
+  readonly #listedColumns: string;
+  readonly #columns: string;
+  /** How long after `ready_at` an instance changes no more. */
+  readonly #settlesInMs: number;
   readonly #statements = new Map<string, StatementSync>();
 
   constructor(
@@ -104,7 +117,23 @@ export class InstanceStore {
     clock: EmulatorClock,
     random: RandomSource,
     publicNet: Net | undefined,
+    { statusesBetween, addressSeconds, addressBefore }: Transitions,
   ) {
+    let betweenMs = 0;
+    const between = statusesBetween.map(
+      ({ status, seconds }) =>
+        `WHEN ready_at + ${(betweenMs += Math.round(seconds * 1000))} > :now THEN '${status}'`,
+    );
+    this.#settlesInMs = betweenMs + Math.round(addressSeconds * 1000);
+    this.#status = `CASE WHEN ready_at IS NULL OR ready_at > :now THEN 'PROVISIONING' ${between.join(" ")} ELSE end_status END`;
+    const isAddressMissing = `ready_at IS NULL OR ready_at + ${this.#settlesInMs} > :now`;
+    const before = addressBefore.replaceAll("'", "''");
+    const address =
+      addressSeconds === 0
+        ? "ipv4_public"
+        : `CASE WHEN ${isAddressMissing} THEN '${before}' ELSE ipv4_public END AS ipv4_public`;
+    this.#listedColumns = `id, name, ${this.#status} AS status, ${address}`;
+    this.#columns = `${this.#listedColumns}, tenant, kind, request, networks, created_at, ready_at`;
     this.#publicNet = publicNet;
     this.#database = database;
     this.#clock = clock;
@@ -140,7 +169,7 @@ export class InstanceStore {
       { type: "private", ipv4: privateIpv4(seq), mac_address: macAddress(seq) },
     ];
     const sql = `UPDATE instance SET ipv4_public = :ipv4, networks = :networks WHERE seq = :seq
-      RETURNING ${columns}`;
+      RETURNING ${this.#columns}`;
     const net = this.#publicNet;
     const ipv4 = net ? publicIpv4In(net, seq) : publicIpv4(seq);
     const addresses = { ipv4, networks: JSON.stringify(networks) };
@@ -152,8 +181,19 @@ export class InstanceStore {
   /** Returns the instance with this id, unless it belongs to another owner than `owner`. */
   find(id: string, owner?: Owner): InstanceRecord | undefined {
     const filter = owner === undefined ? "" : `AND ${ownedCondition}`;
-    const sql = `SELECT ${columns} FROM instance WHERE id = :id AND ${existsCondition} ${filter}`;
+    const sql = `SELECT ${this.#columns} FROM instance WHERE id = :id AND ${existsCondition} ${filter}`;
     return this.#records(sql, { id, ...owner })[0];
+  }
+
+  /** Whether an instance of this owner has this name. */
+  hasName(name: string, owner: Owner): boolean {
+    const sql = `SELECT 1 FROM instance WHERE name = :name AND ${ownedCondition} AND ${existsCondition}`;
+    return this.#prepare(sql).get({ name, ...owner, now: this.#now() }) !== undefined;
+  }
+
+  /** A `readyAt` after which the instance changes no more. */
+  longReady(): number {
+    return this.#now() - this.#settlesInMs;
   }
 
   has(id: string): boolean {
@@ -162,11 +202,13 @@ export class InstanceStore {
   }
 
   all(): InstanceRecord[] {
-    return this.#records(`SELECT ${columns} FROM instance WHERE ${existsCondition} ORDER BY seq`);
+    return this.#records(
+      `SELECT ${this.#columns} FROM instance WHERE ${existsCondition} ORDER BY seq`,
+    );
   }
 
   newest(limit: number): InstanceRecord[] {
-    const sql = `SELECT ${columns} FROM instance WHERE ${existsCondition} ORDER BY seq DESC LIMIT :limit`;
+    const sql = `SELECT ${this.#columns} FROM instance WHERE ${existsCondition} ORDER BY seq DESC LIMIT :limit`;
     return this.#records(sql, { limit });
   }
 
@@ -177,18 +219,20 @@ export class InstanceStore {
   }
 
   /** Returns a page, or undefined if `after` is not the id of an instance of this owner, existing or gone. */
-  page({ owner, status, limit, order, hasCursor, after }: PageQuery): Page | undefined {
+  page({ owner, status, limit, order, hasCursor, after, skip }: PageQuery): Page | undefined {
     const filters = [ownedCondition, existsCondition, "visible_at <= :now"];
-    if (status !== undefined) filters.push(`${statusExpression} = :status`);
+    if (status !== undefined) filters.push(`${this.#status} = :status`);
     const { following, sorting } = orders[order];
     const position = after === undefined ? {} : this.#position(after, owner);
     if (position === undefined) return undefined;
     if (after !== undefined) filters.push(following);
     const isReshuffled = order === "shuffled" && !hasCursor;
-    const orderAndLimit = isReshuffled ? "ORDER BY seq" : `ORDER BY ${sorting} LIMIT :limit`;
+    const orderAndLimit = isReshuffled
+      ? "ORDER BY seq"
+      : `ORDER BY ${sorting} LIMIT :limit OFFSET :skip`;
     const found = this.#all(
-      `SELECT ${listedColumns} FROM instance WHERE ${filters.join(" AND ")} ${orderAndLimit}`,
-      { ...owner, ...position, status: status ?? null, limit: limit + 1 },
+      `SELECT ${this.#listedColumns} FROM instance WHERE ${filters.join(" AND ")} ${orderAndLimit}`,
+      { ...owner, ...position, status: status ?? null, limit: limit + 1, skip },
     ) as ListedInstance[];
     const instances = isReshuffled ? shuffle(this.#random, found) : found;
     return { instances: instances.slice(0, limit), hasMore: instances.length > limit };
@@ -212,11 +256,13 @@ export class InstanceStore {
 
   setStatus(id: string, status: string): boolean {
     if (status === "PROVISIONING") return this.#update(id, "ready_at = NULL", {});
-    return this.#update(id, "ready_at = :now, end_status = :status", { status });
+    const ready = this.longReady();
+    return this.#update(id, "ready_at = :ready, end_status = :status", { status, ready });
   }
 
   finishProvisioning(): void {
-    this.#run("UPDATE instance SET ready_at = :now WHERE ready_at > :now", {});
+    const ready = this.longReady();
+    this.#run("UPDATE instance SET ready_at = :ready WHERE ready_at > :now", { ready });
   }
 
   /** The next instance has `seq` 1 again. */
