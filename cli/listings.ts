@@ -38,11 +38,20 @@ export function failedLines(findings: readonly Finding[]): string[] {
   return failures.flatMap(({ check, found, next }) => [`${check}: ${found}`, `→ ${next}`]);
 }
 
-/** Begins a session with these settings. `cancel` ends its requests: after a time-out, they would go on in vain. */
-export function beginSession({ settings, variables, stack }: FoundSettings, io: Terminal) {
+/**
+ * Begins a session with these settings. `cancel` ends its requests: after a time-out, they would go on in vain. `patienceMs`: as in
+ * `ClientOptions`.
+ */
+export function beginSession(
+  { settings, variables, stack }: FoundSettings,
+  io: Terminal,
+  patienceMs?: number,
+) {
   // Ctrl-C ends the whole process.
   const canceler = new AbortController();
-  const session = new Session(settings, io, () => canceler.signal, commandRun(variables, stack));
+  const run = commandRun(variables, stack);
+  if (patienceMs !== undefined) run.patienceMs = patienceMs;
+  const session = new Session(settings, io, () => canceler.signal, run);
   return { session, cancel: () => canceler.abort(new Canceled()) };
 }
 

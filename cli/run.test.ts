@@ -22,6 +22,7 @@ test.each([
   [["doctor", "--stack", "--json"], /^The option --stack <name> needs a value\./],
   [["settle", "--take", token], /^Give --take as NAME=ID/],
   [["audit", "--stack", "dev", "--stack", ""], /^The option --stack <name> needs a value\./],
+  [["probe", "--flavor", token], /^Give --flavor, --image and --vpc together\./],
   [["audit", "--out", token], /^Unknown option --out\./],
   [["audit", "--name", token], /^--name and --input need --plan\.\nSee \S+ audit --help$/],
   [["audit", "--input", `flavorId=${token}`], /^--name and --input need --plan\./],
@@ -40,7 +41,7 @@ test("--help and help list the commands, --version prints only the version", asy
   for (const help of ["--help", "-h", "help"]) {
     const { code, lines } = await run(help);
     const found = lines.flatMap((line) => /^ {2}([a-z]\S*) /.exec(line)?.[1] ?? []);
-    expect(found).toEqual(["doctor", "settle", "audit", "emulator", "help"]);
+    expect(found).toEqual(["doctor", "settle", "audit", "probe", "emulator", "help"]);
     expect(code).toBe(0);
   }
   expect(await run("--version")).toEqual({ code: 0, lines: [metadata.version], warnings: [] });
@@ -49,6 +50,7 @@ test("--help and help list the commands, --version prints only the version", asy
 test.each([
   ["settle", ["--yes", "--json", "--take", "--forget", "--drop-others", "--base-url", "--help"]],
   ["doctor", ["--json", "--stack", "--base-url", "--help"]],
+  ["probe", ["--yes", "--json", "--stack", "--flavor", "--image", "--vpc", "--base-url"]],
   ["audit", ["--json", "--stack", "--plan", "--name", "--input", "--base-url", "--help"]],
 ])(
   "the help of %s lists the options of the command, but no option for the token",
@@ -66,14 +68,18 @@ test.each([
   ["doctor", 24],
   ["audit", 24],
   ["settle", 40],
+  ["probe", 38],
 ])("the help of %s has at most %d lines", async (command, most) => {
   const { lines } = await run(command, "--help");
   expect(lines.slice(most)).toEqual([]);
 });
 
-test.each(["audit", "settle"])("the help of %s says what each exit code means", async (command) => {
-  const { lines } = await run(command, "--help");
-  expect(lines.join("\n")).toMatch(
-    /Exit codes:\n {2}0 {2}.*\n {2}1 {2}(?:.*\n)+ {2}2 {2}.*\n {2}3 {2}/,
-  );
-});
+test.each(["audit", "settle", "probe"])(
+  "the help of %s says what each exit code means",
+  async (command) => {
+    const { lines } = await run(command, "--help");
+    expect(lines.join("\n")).toMatch(
+      /Exit codes:\n {2}0 {2}.*\n {2}1 {2}(?:.*\n)+ {2}2 {2}.*\n {2}3 {2}/,
+    );
+  },
+);

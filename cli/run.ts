@@ -2,30 +2,47 @@
 import { createInterface } from "node:readline";
 import { Command, CommanderError } from "commander";
 import metadata from "../metadata.json";
+import { Canceled } from "../provider/abort";
 import { ownCommand } from "../provider/advice";
 import { closest } from "../provider/closest";
 import { defectMessage } from "../provider/errors";
-import { hasTerminal, pluginDescription } from "../provider/process/executable";
+import { endSignals, hasTerminal, pluginDescription } from "../provider/process/executable";
 import { endWithStarter } from "../provider/process/starter";
 import { addAudit } from "./audit";
 import { addDoctor } from "./doctor";
 import { addEmulator } from "./emulator";
 import { explainError } from "./listings";
+import { addProbe } from "./probe/probe";
 import { addSettle } from "./settle/settle";
 import { wrongCommandLine } from "./settings";
 import { createTerminal, type Terminal } from "./terminal";
 
-/** Runs a command line in this process, and returns its exit code (`run`). At Ctrl-C, the process ends with 130, and the emulator with 0. */
+/**
+ * Runs a command line in this process, and returns its exit code (`run`). At Ctrl-C, the process ends with 130, the emulator with 0,
+ * and `probe` once it has destroyed what it has made.
+ */
 export async function runByHand(argv: readonly string[]): Promise<number> {
-  process.on("SIGINT", () => process.exit(130));
+  const ended = new AbortController();
+  let isOutlived = false;
+  const end = (exitCode: number) => () => {
+    if (isOutlived) ended.abort(new Canceled());
+    else process.exit(exitCode);
+  };
+  const outlive = () => {
+    isOutlived = true;
+    for (const signal of endSignals) process.on(signal, end(130));
+    return ended.signal;
+  };
+  process.on("SIGINT", end(130));
   endWithStarter();
   // The program that reads the output may end first (`doctor | head -1`).
-  process.stdout.on("error", () => process.exit(1));
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", end(1));
   const io = createTerminal(
     process.env,
     (line) => process.stdout.write(`${line}\n`),
     (line) => process.stderr.write(`${line}\n`),
     hasTerminal() ? lineReader() : undefined,
+    outlive,
   );
   const exitCode = await run(argv, io);
   // Waits until a slow reader of a pipe has read all, because the exit drops what is left (`audit --json | jq`).
@@ -68,7 +85,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
       outputError: () => undefined,
     })
     .hook("preAction", (_, command) => refuseMissingValues(command));
-  for (const add of [addDoctor, addSettle, addAudit, addEmulator]) add(program, io);
+  for (const add of [addDoctor, addSettle, addAudit, addProbe, addEmulator]) add(program, io);
 
   try {
     await program.parseAsync(argv, { from: "user" });

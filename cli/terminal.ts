@@ -14,19 +14,22 @@ export interface Terminal extends ProviderContext {
    * Asks a question, and returns whether the answer is yes. Returns undefined, without asking, if no person is at a terminal.
    */
   ask: (question: string) => Promise<boolean | undefined>;
+  /** From the first call on, what would end the process (a signal, a reader that is gone) aborts this signal instead. */
+  outlive: () => AbortSignal;
   /** The exit code of the process, which the command sets. */
   exitCode: number;
 }
 
 /**
  * Makes a terminal that redacts each line, and passes it on to `stdout` or `stderr`. `readLine` returns the next line that a
- * person types, and is missing if nobody can.
+ * person types, and is missing if nobody can. `outlive`: as in `Terminal`. The default is that nothing ends the process.
  */
 export function createTerminal(
   env: NodeJS.ProcessEnv,
   stdout: (line: string) => void,
   stderr: (line: string) => void,
   readLine?: () => Promise<string>,
+  outlive = () => new AbortController().signal,
 ): Terminal {
   const redactor = new Redactor();
   const print = (line: string) => stdout(redactor.redact(line));
@@ -45,7 +48,7 @@ export function createTerminal(
     print(`${question} [y/N] (Ctrl-C ends this, without a change)`);
     return /^y(es)?$/i.test((await readLine()).trim());
   };
-  return { print, warn, messages, ask, redactor, clock: systemClock, env, exitCode: 0 };
+  return { print, warn, messages, ask, outlive, redactor, clock: systemClock, env, exitCode: 0 };
 }
 
 /** Prints the result of a command as JSON (`--json`). */

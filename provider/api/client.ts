@@ -1,11 +1,19 @@
 /** The client of the service. Loads undici, so it is imported when the first request is made. */
 import { withoutScript } from "../redaction";
-import { type CreateBody, type InstanceStatus, type Page, paths, tolerant } from "./contract";
+import {
+  type CreateBody,
+  type InstanceStatus,
+  type Page,
+  paths,
+  type ShownPage,
+  tokenKindOf,
+  tolerant,
+} from "./contract";
 import { RequestError } from "./errors";
 import type { Permit } from "./http/rateLimit";
 import { RequestSender } from "./http/request";
 import { readAccount, readAs } from "./http/response";
-import type { HttpRequest } from "./http/transport";
+import type { HttpRequest, HttpResponse } from "./http/transport";
 import type { ClientOptions } from "./options";
 import { outcomeOf, type PostOutcome } from "./postOutcome";
 
@@ -56,12 +64,24 @@ export interface ComputeApi {
   close(): Promise<void>;
 }
 
+/** A path whose last segment is the id: a DELETE never names more than one instance. */
+export type DestroyPath = `/v2/${string}/{id}`;
+
+/** What the service's document leaves open, and `probe` asks. */
+export interface ProbeApi extends ComputeApi {
+  /** GET /v2/instances with any query. Resolves to the page, and to what stands where its addresses belong. */
+  listBy(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<ShownPage>;
+
+  /** Sends DELETE for an instance of the sandbox. Resolves to the HTTP status. Rejects with an Error for any other token. */
+  destroyAt(path: DestroyPath, id: string, signal: AbortSignal): Promise<number>;
+}
+
 /** Makes the client of the service. @throws Error if a proxy variable of the environment is not an address */
-export function createClient(options: ClientOptions): ComputeApi {
+export function createClient(options: ClientOptions): ProbeApi {
   return new Client(options);
 }
 
-class Client implements ComputeApi {
+class Client implements ProbeApi {
   readonly #options: ClientOptions;
   readonly #sender: RequestSender;
   /** What the base address has before /v2, mostly nothing. */
@@ -124,9 +144,30 @@ class Client implements ComputeApi {
   async destroyInstance(id: string, signal: AbortSignal): Promise<void> {
     const { destroyPath } = this.#options;
     if (!destroyPath) throw new Error("compute:destroyPath is not set");
-    const path = pathWith(destroyPath, id);
-    const request = { ...this.#requestTo("DELETE", path, signal), endpoint: destroyPath };
-    await this.#sender.send({ request, read: () => undefined });
+    await this.#destroy(destroyPath, id, signal);
+  }
+
+  listBy(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<ShownPage> {
+    const request = this.#requestTo("GET", paths.instances, signal);
+    const target = `${request.target}?${new URLSearchParams(query).toString()}`;
+    const read = (response: HttpResponse): ShownPage => ({
+      ...readAs(tolerant.page)(response),
+      addresses: readAs(tolerant.addresses)(response),
+    });
+    return this.#sender.send({ request: { ...request, target }, read, showsService: true });
+  }
+
+  async destroyAt(path: DestroyPath, id: string, signal: AbortSignal): Promise<number> {
+    if (tokenKindOf(this.#options.token) !== "test" || !path.endsWith("/{id}"))
+      throw new Error("only one instance of the sandbox may be destroyed");
+    return await this.#destroy(path, id, signal);
+  }
+
+  /** Resolves to the HTTP status of the answer. */
+  async #destroy(template: string, id: string, signal: AbortSignal): Promise<number> {
+    const path = pathWith(template, id);
+    const request = { ...this.#requestTo("DELETE", path, signal), endpoint: template };
+    return await this.#sender.send({ request, read: ({ status }) => status });
   }
 
   close(): Promise<void> {

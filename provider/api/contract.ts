@@ -82,6 +82,13 @@ export const tolerant = {
       const items = data.flatMap((element) => listItem.safeParse(element).data ?? []);
       return { items, hasMore, unreadable: data.length - items.length };
     }),
+  /** Of a page, what stands where the address of each item belongs, by id. */
+  addresses: z
+    .object({ data: elements(z.object({ id, ipv4_public: z.unknown() })) })
+    .transform(
+      ({ data }): ReadonlyMap<string, unknown> =>
+        new Map(data.flatMap((item) => (item ? [[item.id, item.ipv4_public] as const] : []))),
+    ),
   accepted: accepted.transform(({ created_at: createdAt, networks = [], ...others }): Accepted => ({
     ...others,
     createdAt,
@@ -99,6 +106,10 @@ export interface Page {
   hasMore: boolean;
   /** How many items could not be read. It always is because of their ids. */
   unreadable: number;
+}
+/** A page, and what stands where the address of each item belongs, by id: any value, or undefined. */
+export interface ShownPage extends Page {
+  addresses: ReadonlyMap<string, unknown>;
 }
 /** The readable fields of the response to an accepted POST /v2/instances. */
 export interface Accepted extends Omit<z.infer<typeof accepted>, "created_at" | "networks"> {

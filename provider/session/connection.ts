@@ -194,7 +194,7 @@ export class Connection {
  * Returns the id in a response to GET /v2/account, or undefined if it has none, or one that is too long. The service's API
  * document does not describe this response.
  */
-function accountId(account: unknown): string | undefined {
+export function accountId(account: unknown): string | undefined {
   const { id } = Object(account) as { id?: unknown };
   if (typeof id !== "string" || id === "" || id.length > maxIdLength) return undefined;
   // The state can't hold half a surrogate pair, and the id is compared with the one in the state.

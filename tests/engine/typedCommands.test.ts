@@ -4,40 +4,20 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import metadata from "../../metadata.json";
 import { pluginRun, stateDeleteCommand } from "../../provider/advice";
 import { shellQuote } from "../../provider/shellQuote";
 import { commandsIn } from "../../tools/docs/commandLines";
 import { blocksOf, codeSpansOf, sectionOf } from "../../tools/docs/markdown";
 import { readPage } from "../../tools/docs/pages";
 import { firstLine } from "../../tools/support/command";
-import { root } from "../../tools/support/paths";
 import { testUnless } from "../../tools/support/unless";
 import { Fixture } from "./support/fixture";
+import { installedFixture, onlyPulumi } from "./support/installedPlugin";
 import { noTerminals } from "./support/processes";
 import { instances, oneInstance } from "./support/programs";
 import { tokens } from "./support/stack";
 import { expectAgreement, printed, urnOf } from "./support/typing";
-
-/** A stack whose project does not name the plugin, which `pulumi plugin install` has installed. */
-async function installedFixture(): Promise<Fixture> {
-  const fixture = await Fixture.create({ namesPlugin: false });
-  const { name, version } = metadata;
-  const install = ["plugin", "install", "resource", name, version, "--file", join(root, "bin")];
-  await fixture.stack.succeed(...install);
-  return fixture;
-}
-
-/** Returns the path of a folder that has only a `pulumi`. */
-function onlyPulumi({ stack }: Fixture): string {
-  const folder = join(stack.folder, "only-pulumi");
-  mkdirSync(folder);
-  symlinkSync(process.env["COMPUTE_TEST_PULUMI"] ?? "", join(folder, "pulumi"));
-  return folder;
-}
 
 test("if Pulumi has installed the plugin, the printed command begins with `pulumi plugin run`", async () => {
   await using fixture = await installedFixture();

@@ -1,0 +1,328 @@
+/** Tests the table of `probe`, which is a pure function of the facts: each answer of a service has its line and its settings. */
+import { describe, expect, test } from "@jest/globals";
+import { found, open, type CursorTry, type Facts, type Refusal, type Sighting } from "./facts";
+import { tableOf } from "./table";
+
+const refusal: Refusal = {
+  status: 409,
+  code: "name_taken",
+  message: "The name is taken.",
+  isEnvelope: true,
+  isNoCall: false,
+  isScopeMissing: false,
+  mayHaveActed: false,
+};
+const none: CursorTry = {
+  parameter: "starting_after",
+  takes: "id",
+  result: "ignored",
+  pages: 1,
+  isWhole: false,
+};
+const paging = (parameter: string, takes: CursorTry["takes"] = "id"): CursorTry => ({
+  parameter,
+  takes,
+  result: "pages",
+  pages: 2,
+  isWhole: true,
+});
+const quick: Sighting = {
+  listedAt: 100,
+  name: "probe-1",
+  statuses: [
+    { status: "PROVISIONING", at: 100 },
+    { status: "ACTIVE", at: 2000 },
+  ],
+  before: [],
+  addressAt: 2000,
+};
+const accepted = {
+  id: "i-1",
+  name: "probe-1",
+  status: "PROVISIONING",
+  createdAt: "2026-01-01T00:00:00Z",
+  networks: [{ type: "private", ipv4: "10.0.0.1", mac_address: "52:54:00:00:00:01" }],
+};
+const madeAs = (sighting: Partial<Sighting>, answer: Partial<typeof accepted> = {}) =>
+  found({
+    kind: "made",
+    made: {
+      id: "i-1",
+      sentName: "probe-1",
+      postMs: 200,
+      accepted: { ...accepted, ...answer },
+      sighting: { ...quick, ...sighting },
+    },
+  } as const);
+
+/** The facts of a service that does nothing unusual. */
+const usual: Facts = {
+  tokenKind: "test",
+  settings: {
+    cursorParameter: undefined,
+    destroyPath: undefined,
+    settlingMs: 60_000,
+    pollIntervalMs: 3000,
+  },
+  account: found({ kind: "id", id: "acct_1" }),
+  listing: found({ listed: 20, hasMore: true, refusal: undefined }),
+  cursor: found({ limit: 1, isLimitKept: true, tries: [none] }),
+  order: found({ oldestFirst: 5, newestFirst: 0 }),
+  create: madeAs({}),
+  sameName: found({ kind: "another" }),
+  destroy: found([
+    {
+      path: "/v2/instances/{id}",
+      stranger: { kind: "refused", refusal: { ...refusal, status: 404, code: "not_found" } },
+      own: { kind: "refused", refusal: { ...refusal, status: 404, code: "not_found" } },
+    },
+  ]),
+  left: ["i-1"],
+  steps: [],
+};
+
+const rowsOf = (facts: Partial<Facts>) => tableOf({ ...usual, ...facts }, undefined).rows;
+const rowOf = (facts: Partial<Facts>, what: string) =>
+  rowsOf(facts).find((row) => row.what === what);
+const commandsOf = (facts: Partial<Facts>, stack?: string) =>
+  tableOf({ ...usual, ...facts }, stack).settings.map(({ command }) => command);
+
+test("a service that does what the document says contradicts nothing, and needs no setting", () => {
+  const { rows, settings, open: unanswered } = tableOf(usual, undefined);
+  expect(rows.filter(({ contradicts }) => contradicts !== undefined)).toEqual([]);
+  expect({ settings, unanswered }).toEqual({ settings: [], unanswered: [] });
+});
+
+describe("what was found", () => {
+  test.each<[string, Partial<Facts>, string, RegExp, string?]>([
+    ["no account id", { account: found({ kind: "noId" }) }, "account", /^shows no id$/],
+    [
+      "an account call that refuses",
+      { account: found({ kind: "refused", refusal: { ...refusal, status: 403 } }) },
+      "account",
+      /^403 name_taken: The name is taken\.$/,
+    ],
+    [
+      "another default",
+      { listing: found({ listed: 25, hasMore: true, refusal: undefined }) },
+      "default page",
+      /^25$/,
+      "Limits",
+    ],
+    [
+      "a default that was not reached",
+      { listing: found({ listed: 3, hasMore: false, refusal: undefined }) },
+      "default page",
+      /^not seen, because one page shows all 3/,
+    ],
+    [
+      "refused parameters",
+      { listing: found({ listed: 20, hasMore: true, refusal }) },
+      "other parameters",
+      /^refused: 409/,
+    ],
+    [
+      "a refusal without the envelope",
+      {
+        listing: found({ listed: 20, hasMore: true, refusal: { ...refusal, isEnvelope: false } }),
+      },
+      "other parameters",
+      /^refused/,
+      "Error envelope",
+    ],
+    [
+      "a limit that is not kept",
+      { cursor: found({ limit: 1, isLimitKept: false, tries: [] }) },
+      "limit",
+      /^not kept/,
+      "Limits",
+    ],
+    [
+      "a cursor by number",
+      { cursor: found({ limit: 1, isLimitKept: true, tries: [none, paging("page", "number")] }) },
+      "cursor",
+      /^"page" leads on, by number$/,
+    ],
+    ["newest first", { order: found({ oldestFirst: 0, newestFirst: 4 }) }, "order", /^newest/],
+    ["no order", { order: found({ oldestFirst: 2, newestFirst: 2 }) }, "order", /^changes/],
+    [
+      "a refused create",
+      { create: found({ kind: "refused", refusal }) },
+      "create",
+      /^refused: 409 name_taken/,
+    ],
+    [
+      "another first status",
+      { create: madeAs({}, { status: "ACTIVE" }) },
+      "create",
+      /with status ACTIVE$/,
+      "POST /v2/instances, rule 2",
+    ],
+    [
+      "a late listing",
+      { create: madeAs({ lackedAt: 1000, listedAt: 1500 }) },
+      "listed",
+      /^1\.0 s to 1\.5 s after the 202$/,
+    ],
+    [
+      "a listing that loses it again",
+      { create: madeAs({ lackedAt: 1500, listedAt: 1000 }) },
+      "listed",
+      /^comes and goes until 1\.5 s/,
+    ],
+    [
+      "a status between",
+      { create: madeAs({ statuses: [{ status: "BOOTING", at: 1000 }] }) },
+      "status",
+      /^BOOTING 1\.0 s$/,
+      "States and transitions",
+    ],
+    [
+      "a late address",
+      { create: madeAs({ addressAt: 5000, before: ['"0.0.0.0"'] }) },
+      "address",
+      /^after 5\.0 s; before that "0\.0\.0\.0"$/,
+    ],
+    ["no networks", { create: madeAs({}, { networks: [] }) }, "networks", /^none$/, "Network"],
+    [
+      "another name",
+      { create: madeAs({ name: "vm-77" }, { name: "vm-77" }) },
+      "name",
+      /^probe-1 comes back as vm-77$/,
+      "Instance",
+    ],
+    ["a name twice", { sameName: found({ kind: "refused", refusal }) }, "same name", /^refused/],
+    ["the same again", { sameName: found({ kind: "same" }) }, "same name", /first instance$/],
+    [
+      "no destroy call",
+      {},
+      "destroy call",
+      /^none found\. \/v2\/instances\/\{id\}: 404 not_found$/,
+    ],
+    [
+      "a DELETE that does nothing",
+      {
+        destroy: found([
+          {
+            path: "/v2/instances/{id}",
+            stranger: { kind: "answered", value: 204 },
+            own: { kind: "answered", value: 204 },
+          },
+        ]),
+      },
+      "destroy call",
+      /: 204, and the instance stays listed$/,
+    ],
+  ])("%s", (_, facts, what, text, ...[section]) => {
+    const row = rowOf(facts, what);
+    expect(row?.found).toMatch(text);
+    expect(row?.contradicts).toBe(section);
+  });
+
+  test("what no step could find out is named with the reason, and so is a wait that ended early", () => {
+    const why = "with a live token, probe only reads";
+    const create = madeAs({ why: "i-1 has stayed OFFLINE" });
+    expect(tableOf({ ...usual, sameName: open(why), create }, undefined).open).toEqual([
+      { what: "same name", why },
+      { what: "ready", why: "i-1 has stayed OFFLINE" },
+    ]);
+  });
+});
+
+describe("the settings that follow", () => {
+  const cursor = (...tries: CursorTry[]) => found({ limit: 1, isLimitKept: true, tries });
+  const { settings } = usual;
+  const called = {
+    destroy: found([
+      {
+        path: "/v2/servers/{id}",
+        stranger: { kind: "refused", refusal },
+        own: { kind: "answered", value: 202 },
+        goneAfter: 1000,
+      },
+    ] as const),
+  };
+
+  test.each<[string, Partial<Facts>, string[]]>([
+    [
+      "a cursor that takes an id, and not the numbers",
+      { cursor: cursor(paging("page", "number"), paging("after")) },
+      ["pulumi config set compute:cursorParameter after"],
+    ],
+    ["no cursor for starting_after", { cursor: cursor(paging("starting_after")) }, []],
+    [
+      "no cursor if the setting names one that pages",
+      {
+        cursor: cursor(paging("after"), paging("next")),
+        settings: { ...settings, cursorParameter: "next" },
+      },
+      [],
+    ],
+    [
+      "another cursor in place of a wrong setting",
+      {
+        cursor: cursor({ ...none, parameter: "next" }, paging("after")),
+        settings: { ...settings, cursorParameter: "next" },
+      },
+      ["pulumi config set compute:cursorParameter after"],
+    ],
+    ["the destroy call", called, ["pulumi config set compute:destroyPath '/v2/servers/{id}'"]],
+    [
+      "no destroy call if the setting names it",
+      { ...called, settings: { ...settings, destroyPath: "/v2/servers/{id}" } },
+      [],
+    ],
+    [
+      "a longer settling time for a late listing",
+      { create: madeAs({ lackedAt: 20_000, listedAt: 25_000 }) },
+      ["pulumi config set compute:settlingSeconds 80"],
+    ],
+    [
+      "a longer settling time for a late address",
+      { create: madeAs({ addressAt: 32_000 }) },
+      ["pulumi config set compute:settlingSeconds 90"],
+    ],
+    [
+      "a longer settling time for a status between",
+      {
+        create: madeAs({
+          statuses: [
+            { status: "PROVISIONING", at: 0 },
+            { status: "OFFLINE", at: 1000 },
+            { status: "ACTIVE", at: 26_000 },
+          ],
+          addressAt: 26_000,
+        }),
+      },
+      ["pulumi config set compute:settlingSeconds 80"],
+    ],
+    ["no shorter settling time", { create: madeAs({ lackedAt: 100, listedAt: 200 }) }, []],
+    [
+      "the longest settling time at most",
+      { create: madeAs({ lackedAt: 1, listedAt: 500_000, addressAt: 500_000 }) },
+      [
+        "pulumi config set compute:settlingSeconds 600",
+        "pulumi config set compute:pollIntervalSeconds 25",
+      ],
+    ],
+    [
+      "a longer poll interval for slow instances",
+      {
+        create: madeAs({
+          statuses: [
+            { status: "PROVISIONING", at: 0 },
+            { status: "ACTIVE", at: 200_000 },
+          ],
+          addressAt: 200_000,
+        }),
+      },
+      ["pulumi config set compute:pollIntervalSeconds 10"],
+    ],
+  ])("%s", (_, facts, commands) => expect(commandsOf(facts)).toEqual(commands));
+
+  test("the commands name the stack that was named", () => {
+    expect(commandsOf(called, "acme/p/dev")).toEqual([
+      "pulumi config set compute:destroyPath '/v2/servers/{id}' --stack acme/p/dev",
+    ]);
+  });
+});
