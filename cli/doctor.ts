@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import metadata from "../metadata.json";
 import { TimedOut } from "../provider/abort";
-import { pageAt } from "../provider/advice";
+import { ownCommand, pageAt } from "../provider/advice";
 import type { Text } from "../provider/context";
 import { pageLimit } from "../provider/api/serviceConstants";
 import { whyIncomplete } from "../provider/evidence/why";
@@ -128,7 +128,9 @@ async function checkListing(session: Session): Promise<Finding> {
   if (listing.complete)
     return ok("listing", `${instances}; ${pages}only a create shows whether the token may create`);
   const found = `${instances}, but \`pulumi refresh\` drops none: ${whyIncomplete(listing, session)}`;
-  return warning("listing", found, `What an incomplete listing means: ${pageAt("scaling.md")}`);
+  const asked = `\`${ownCommand("probe")}\` finds out with a test token whether there is a cursor.`;
+  const page = `What an incomplete listing means: ${pageAt("scaling.md")}`;
+  return warning("listing", found, `${asked} ${page}`);
 }
 
 /** Checks whether the stack's instances were made at the place to which the settings lead. */

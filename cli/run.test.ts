@@ -74,12 +74,9 @@ test.each([
   expect(lines.slice(most)).toEqual([]);
 });
 
-test.each(["audit", "settle", "probe"])(
-  "the help of %s says what each exit code means",
-  async (command) => {
-    const { lines } = await run(command, "--help");
-    expect(lines.join("\n")).toMatch(
-      /Exit codes:\n {2}0 {2}.*\n {2}1 {2}(?:.*\n)+ {2}2 {2}.*\n {2}3 {2}/,
-    );
-  },
-);
+test.each(["audit", "settle"])("the help of %s says what each exit code means", async (command) => {
+  const { lines } = await run(command, "--help");
+  expect(lines.join("\n")).toMatch(
+    /Exit codes:\n {2}0 {2}.*\n {2}1 {2}(?:.*\n)+ {2}2 {2}.*\n {2}3 {2}/,
+  );
+});

@@ -140,13 +140,13 @@ export class Asking {
   /** The first page of up to 100 instances. */
   async look(): Promise<Look> {
     const begunAt = this.now();
-    const { items, hasMore, unreadable, unreadableWhy, addresses } = await this.page({
+    const { items, hasMore, unreadable, addresses } = await this.page({
       limit: String(pageLimit.max),
     });
     const byId = new Map(items.map((item) => [item.id, item]));
     const complete = !hasMore && unreadable === 0;
     const endedAt = this.now();
-    const seen = { items: byId, complete, unreadable, unreadableWhy, addresses };
+    const seen = { items: byId, complete, unreadable, addresses };
     return { ...seen, completeStatuses: new Set(), begunAt, endedAt };
   }
 

@@ -31,6 +31,7 @@ const refusedDelete = oneRun("after a refused up and a refused destroy, the prin
 const refusedReplacement = engine("adviceDelete", "after a refused replacement of several servers");
 const portLater = engine("waitForPort", "a port that does not answer in time keeps the instance");
 const portNever = engine("waitForPort", "a port that can't answer is left out of the program");
+const probed = engine("probe", "a new user types probe at a terminal");
 const waits = core("waiting", "after a time-out the id is in the state");
 const addressLater = core("waiting", "an instance that is ACTIVE before its address is listed");
 
@@ -328,6 +329,15 @@ export const advice: readonly Advice[] = [
     },
   },
   { file: "cli/doctor.ts", text: "Nothing found prevents", ways: { reports } },
+  { file: "cli/doctor.ts", text: "finds out with a test token", ways: { probe: probed } },
+
+  // ── probe ──
+  {
+    file: "cli/probe/table.ts",
+    text: "inStack(`pulumi config set compute:${name}",
+    ways: { "pulumi config set": probed },
+  },
+  { file: "cli/probe/table.ts", text: "send DELETE, and the server ends", ways: { reports } },
 
   // ── audit --plan ──
   {
