@@ -273,7 +273,7 @@ test("more instances than a page without a cursor are a warning", async (world) 
   insert(world, 101);
   const { checks, code } = await diagnose(world);
   expect(checks["listing"]).toMatch(
-    /^warning: 100 instances.* listing is not complete.*compute:cursorParameter → What .*https:.*docs.scaling/,
+    /^warning: 100 instances.* listing is not complete.*compute:cursorParameter → `.* probe` finds out .*https:.*docs.scaling/,
   );
   expect(code).toBe(0);
 });
