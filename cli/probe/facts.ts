@@ -1,7 +1,7 @@
-/** What `probe` finds out about a service. The table is made from these facts alone. All times are in milliseconds. */
+/** What `probe` finds out about a service. The table is made from these facts alone. Times are in milliseconds if nothing else is said. */
 import type { DestroyPath } from "../../provider/api/client";
 import type { Accepted } from "../../provider/api/contract";
-import type { TokenKind } from "../../provider/api/serviceConstants";
+import type { Settings } from "../../provider/config/settings";
 
 /** The steps, each with the most that it may cost. */
 export const stepBounds = {
@@ -12,7 +12,7 @@ export const stepBounds = {
   "same name": { seconds: 180, requests: 180 },
   order: { seconds: 60, requests: 10 },
   cursor: { seconds: 120, requests: 50 },
-  destroy: { seconds: 300, requests: 200 },
+  destroy: { seconds: 600, requests: 300 },
 } as const;
 /** What `probe` does at a time. */
 export type StepName = keyof typeof stepBounds;
@@ -21,7 +21,7 @@ export type StepName = keyof typeof stepBounds;
 export interface StepCost {
   readonly step: StepName;
   readonly requests: number;
-  readonly ms: number;
+  readonly seconds: number;
 }
 
 /** What a step has found out, or why it has not. */
@@ -132,21 +132,16 @@ export interface DestroyTry {
   /** The answer for an instance of `probe`. Undefined if none was asked for. */
   readonly own?: Answer<number>;
   /** How long after the answer the first of the listings began that prove the instance gone. Undefined if none did. */
-  readonly goneAfter?: number;
-}
-
-/** The settings of the run, which the table compares with what was found. */
-export interface PresentSettings {
-  readonly cursorParameter: string | undefined;
-  readonly destroyPath: string | undefined;
-  readonly settlingMs: number;
-  readonly pollIntervalMs: number;
+  readonly goneAfter?: number | undefined;
 }
 
 /** All that was found out. */
 export interface Facts {
-  readonly tokenKind: TokenKind;
-  readonly settings: PresentSettings;
+  /** What the table compares with what was found. */
+  readonly settings: Pick<
+    Settings,
+    "cursorParameter" | "destroyPath" | "settlingMs" | "pollIntervalMs"
+  >;
   readonly account: Found<AccountFact>;
   readonly listing: Found<ListingFact>;
   readonly cursor: Found<CursorFact>;

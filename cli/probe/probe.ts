@@ -2,7 +2,7 @@
  * `probe`: asks the service what its document leaves unsaid. With a test token, it makes up to three instances in the sandbox, and
  * destroys them if it finds out how. With any other token it only reads.
  */
-import type { Command } from "commander";
+import { Help, type Command } from "commander";
 import { Canceled } from "../../provider/abort";
 import { OperationFailed } from "../../provider/errors";
 import { textIn } from "../../provider/instance/instance";
@@ -66,185 +66,151 @@ export function addProbe(program: Command, io: Terminal): void {
       commandLineError(command, "Give --flavor, --image and --vpc together.");
     const { findings, found: settings } = await checkSettings(options, stack, io);
     if (!settings) throw new OperationFailed(failedLines(findings));
-    const probe = new Probe(settings, options, io);
-    const facts = await probe.gather();
+    const facts = await gather(settings, options, io);
     if (facts === undefined) {
       io.exitCode = 130;
       return;
     }
     const table = tableOf(facts, stack);
-    if (json) printData({ service: serviceOf(settings), ...table, ...costOf(facts) }, io);
+    const { left, steps } = facts;
+    if (json) printData({ ...table, left, steps }, io);
     else linesOf(table, facts).forEach(io.print);
     io.exitCode = table.open.length > 0 ? 1 : 0;
   });
 }
 
-const serviceOf = ({ settings: { baseUrl, tokenKind } }: FoundSettings) => ({ baseUrl, tokenKind });
-const costOf = ({ left, steps }: Facts) => ({
-  left,
-  steps: steps.map(({ step, requests, ms }) => ({ step, requests, seconds: ms / 1000 })),
-});
+/** Gathers the facts. Resolves to undefined after Ctrl-C. @throws Error if the service can't be asked (`explainError`) */
+async function gather(
+  settings: FoundSettings,
+  options: ProbeOptions,
+  io: Terminal,
+): Promise<Facts | undefined> {
+  const { steps, cancel } = await Steps.begin(settings, io);
+  const { tokenKind, baseUrl } = settings.settings;
+  const note = options.json ? io.warn : io.print;
+  note(`service    ${baseUrl} (${tokenKind} token)`);
+  const account = found(await steps.run("account", askAccount));
+  const listing = found(await steps.run("listing", askListing));
+  const ids = await idsToMake(settings, options, note, io);
+  const answers =
+    ids.kind === "open"
+      ? await readOnly(steps, ids)
+      : await useSandbox(steps, ids.value, note, cancel, io);
+  cancel();
+  if (answers === undefined) return undefined;
+  return { settings: settings.settings, account, listing, ...answers, steps: steps.costs };
+}
 
-type Reads = Pick<Facts, "account" | "listing">;
-type Writes = Pick<Facts, "create" | "sameName" | "order" | "cursor" | "destroy" | "left">;
+/** Returns what the instances are made of, or why none is made. Asks the person. */
+async function idsToMake(
+  { settings: { tokenKind, baseUrl }, stack }: FoundSettings,
+  { flavor, image, vpc, yes, json }: ProbeOptions,
+  note: (line: string) => void,
+  io: Terminal,
+): Promise<Found<SandboxIds>> {
+  if (tokenKind !== "test") return open(`with a ${tokenKind} token, probe only reads`);
+  const given = flavor && image && vpc && { flavor_id: flavor, image_id: image, vpc_id: vpc };
+  const ids = given || (stack && (await idsOfStack(stack, baseUrl, io)));
+  const where = stack ? `${stack} has no instance at this service` : "no stack is used";
+  if (!ids) return open(`it takes --flavor, --image and --vpc, because ${where}`);
+  note(`to make    up to three instances named ${namePrefix}… in the sandbox`);
+  note(`           flavor ${ids.flavor_id}, image ${ids.image_id}, VPC ${ids.vpc_id}`);
+  const agreed = yes ?? (json ? undefined : await io.ask("Make them?"));
+  if (agreed === undefined) return open("nobody can be asked here: --yes makes instances");
+  return agreed ? found(ids) : open("no instance was to be made");
+}
 
-/** One run of the command. */
-class Probe {
-  readonly #found: FoundSettings;
-  readonly #options: ProbeOptions;
-  readonly #io: Terminal;
-  /** Aborted by Ctrl-C, once there may be something to destroy. */
-  #ended: AbortSignal | undefined;
-
-  constructor(settings: FoundSettings, options: ProbeOptions, io: Terminal) {
-    this.#found = settings;
-    this.#options = options;
-    this.#io = io;
+/** Returns what an instance in the state of this stack was made of, at this service. */
+async function idsOfStack(
+  stack: string,
+  baseUrl: string,
+  io: Terminal,
+): Promise<SandboxIds | undefined> {
+  const { resources } = await readState(stack, io.env);
+  const here = resources.filter((one) => isInstance(one) && one.origin?.baseUrl === baseUrl);
+  for (const { inputs } of here) {
+    const [flavor_id, image_id, vpc_id] = [
+      textIn(inputs["flavorId"]),
+      textIn(inputs["imageId"]),
+      textIn(inputs["vpcId"]),
+    ];
+    if (flavor_id && image_id && vpc_id) return { flavor_id, image_id, vpc_id };
   }
+  return undefined;
+}
 
-  /** Gathers the facts. Resolves to undefined after Ctrl-C. @throws Error if the service can't be asked (`explainError`) */
-  async gather(): Promise<Facts | undefined> {
-    const { steps, cancel } = await Steps.begin(this.#found, this.#io);
-    const { baseUrl, tokenKind, ...settings } = this.#found.settings;
-    this.#note(`service    ${baseUrl} (${tokenKind} token)`);
-    const reads: Reads = {
-      account: found(await steps.run("account", askAccount)),
-      listing: found(await steps.run("listing", askListing)),
-    };
-    const ids = await this.#idsToMake();
-    const writes =
-      ids.kind === "open"
-        ? await this.#onlyReading(steps, ids)
-        : await this.#inSandbox(steps, ids.value, cancel);
-    if (writes === undefined) return undefined;
-    const { cursorParameter, destroyPath, settlingMs, pollIntervalMs } = settings;
-    const present = { cursorParameter, destroyPath, settlingMs, pollIntervalMs };
-    cancel();
-    return { tokenKind, settings: present, ...reads, ...writes, steps: steps.costs };
-  }
+type Answers = Omit<Facts, "settings" | "account" | "listing" | "steps">;
 
-  #note(line: string): void {
-    const { print, warn } = this.#io;
-    if (this.#ended?.aborted) return;
-    if (this.#options.json) warn(line);
-    else print(line);
-  }
+const findCursor = (steps: Steps) =>
+  steps.find("cursor", (asking) => askCursor(asking, steps.session.settings.cursorParameter));
 
-  /** Returns what the instances are made of, or why none is made. Asks the person. */
-  async #idsToMake(): Promise<Found<SandboxIds>> {
-    const { baseUrl, tokenKind } = this.#found.settings;
-    if (tokenKind !== "test") return open("with a live token, probe only reads");
-    const ids = await this.#ids();
-    if (ids.kind === "open") return ids;
-    const { flavor_id: flavor, image_id: image, vpc_id: vpc } = ids.value;
-    this.#note(
-      `to make    up to three instances named ${namePrefix}… in the sandbox of ${new URL(baseUrl).host}`,
-    );
-    this.#note(`           flavor ${flavor}, image ${image}, VPC ${vpc}`);
-    if (this.#options.yes) return ids;
-    const agreed = this.#options.json ? undefined : await this.#io.ask("Make them?");
-    if (agreed === undefined) return open("nobody can be asked here: --yes makes instances");
-    return agreed ? ids : open("no instance was to be made");
-  }
+/** Finds out what takes no instance of its own. `none`: why there is none. */
+async function readOnly(steps: Steps, none: { kind: "open"; why: string }): Promise<Answers> {
+  const cursor = await findCursor(steps);
+  return { create: none, sameName: none, order: none, cursor, destroy: none, left: [] };
+}
 
-  async #ids(): Promise<Found<SandboxIds>> {
-    const { flavor, image, vpc } = this.#options;
-    if (flavor !== undefined && image !== undefined && vpc !== undefined)
-      return found({ flavor_id: flavor, image_id: image, vpc_id: vpc });
-    const { stack, settings } = this.#found;
-    const { resources } =
-      stack === undefined ? { resources: [] } : await readState(stack, this.#io.env);
-    for (const { inputs, origin } of resources.filter(isInstance)) {
-      const [flavor_id, image_id, vpc_id] = ["flavorId", "imageId", "vpcId"].map((name) =>
-        textIn(inputs[name]),
-      );
-      const isHere = origin?.baseUrl === settings.baseUrl;
-      if (isHere && flavor_id && image_id && vpc_id) return found({ flavor_id, image_id, vpc_id });
-    }
-    const where =
-      stack === undefined ? "no stack is used" : `${stack} has no instance of this service`;
-    return open(`it takes --flavor, --image and --vpc, because ${where}`);
-  }
-
-  async #onlyReading(steps: Steps, none: { kind: "open"; why: string }): Promise<Writes> {
-    const { cursorParameter } = this.#found.settings;
-    const cursor = await steps.find("cursor", (asking) => askCursor(asking, cursorParameter));
-    const { create, sameName, order, destroy } = {
-      create: none,
-      sameName: none,
-      order: none,
-      destroy: none,
-    };
-    return { create, sameName, order, destroy, cursor, left: [] };
-  }
-
-  /** Makes instances, looks, and destroys them. Resolves to undefined after Ctrl-C. */
-  async #inSandbox(steps: Steps, ids: SandboxIds, cancel: () => void): Promise<Writes | undefined> {
-    const ended = this.#io.outlive();
-    this.#ended = ended;
-    ended.addEventListener("abort", cancel);
-    const note = (line: string) => this.#note(line);
-    const sandbox = new Sandbox({ steps, ids, ended, note });
-    const { cursorParameter, destroyPath } = this.#found.settings;
-    try {
-      const create = await steps.find("create", (asking) => sandbox.create(asking));
-      const made = create.kind === "found" && create.value.kind === "made" && create.value.made;
-      if (!made)
-        return { ...(await this.#onlyReading(steps, open("no instance was made"))), create };
-      await steps.run("wait", (asking) => sandbox.wait(asking, made));
-      const sameName = await steps.find("same name", (asking) => sandbox.sameName(asking, made));
-      const order = await steps.find("order", (asking) => sandbox.order(asking));
-      const cursor = await steps.find("cursor", (asking) => askCursor(asking, cursorParameter));
-      const destroy = await steps.find("destroy", (asking) => sandbox.destroy(asking, destroyPath));
-      return { create, sameName, order, cursor, destroy, left: sandbox.left };
-    } catch (error) {
-      if (error instanceof Canceled) return undefined;
-      throw error;
-    } finally {
-      await sandbox.cleanUp();
-    }
+/** Makes instances, looks, and destroys them. Resolves to undefined after Ctrl-C. */
+async function useSandbox(
+  steps: Steps,
+  ids: SandboxIds,
+  note: (line: string) => void,
+  cancel: () => void,
+  io: Terminal,
+): Promise<Answers | undefined> {
+  const ended = io.outlive();
+  ended.addEventListener("abort", cancel);
+  const noteUntilEnd = (line: string) => {
+    if (!ended.aborted) note(line);
+  };
+  const sandbox = new Sandbox({ steps, ids, ended, note: noteUntilEnd });
+  try {
+    const create = await steps.find("create", (asking) => sandbox.create(asking));
+    if (create.kind === "open" || create.value.kind !== "made")
+      return { ...(await readOnly(steps, open("no instance was made"))), create };
+    const { made } = create.value;
+    await steps.run("wait", (asking) => sandbox.wait(asking, made));
+    const sameName = await steps.find("same name", (asking) => sandbox.sameName(asking, made));
+    const order = await steps.find("order", (asking) => sandbox.order(asking));
+    const cursor = await findCursor(steps);
+    const destroy = await steps.find("destroy", (asking) => sandbox.destroy(asking));
+    return { create, sameName, order, cursor, destroy, left: sandbox.left };
+  } catch (error) {
+    if (error instanceof Canceled) return undefined;
+    throw error;
+  } finally {
+    await sandbox.cleanUp();
   }
 }
 
-/** The width of the lines, and where the second column begins. */
-const width = 99;
-const indent = 18;
+/** The widths of the columns, and of a terminal in which they fit. */
+const widths = { what: 18, text: 80 };
 
 /** Returns the text as lines, the first behind `label`. */
 function wrapped(label: string, text: string): string[] {
-  const lines = [label.padEnd(indent)];
-  for (const word of text.split(" ")) {
-    const line = lines.at(-1) ?? "";
-    const isEmpty = line.length <= indent;
-    if (!isEmpty && line.length + 1 + word.length > width) lines.push(" ".repeat(indent) + word);
-    else lines[lines.length - 1] = line + (isEmpty ? "" : " ") + word;
-  }
-  return lines;
+  const lines = new Help().boxWrap(text, widths.text).split("\n");
+  return lines.map((line, index) => (index === 0 ? label : "").padEnd(widths.what) + line);
 }
 
 /** Returns the table as a person reads it. */
 function linesOf({ rows, settings, open: unanswered }: Table, { left, steps }: Facts): string[] {
-  const lines = rows.flatMap(({ what, found: text, sure, then, contradicts }) => [
-    ...wrapped(what, `${text} (${sure})`),
-    ...(then === undefined ? [] : wrapped("", `→ ${then}`)),
-    ...(contradicts === undefined ? [] : wrapped("", `≠ the document, section "${contradicts}"`)),
-  ]);
-  const unknown = unanswered.flatMap(({ what, why }) => wrapped(what, why));
-  const commands = settings.flatMap(({ command, why }) => [`  ${command}`, ...wrapped("", why)]);
   const cost = steps.map(
-    ({ step, requests, ms }) => `${step} ${count(requests, "request")} ${(ms / 1000).toFixed(1)} s`,
+    ({ step, requests, seconds }) => `${step} ${count(requests, "request")} ${seconds} s`,
   );
   return [
     "",
-    ...lines,
-    ...(unknown.length > 0 ? ["", "Not found out:", ...unknown] : []),
-    ...(commands.length > 0 ? ["", "Settings that follow:", ...commands] : []),
+    ...rows.flatMap(({ what, found: text, sure, then, contradicts }) => [
+      ...wrapped(what, `${text} (${sure})`),
+      ...(then ? wrapped("", `→ ${then}`) : []),
+      ...(contradicts ? wrapped("", `≠ the document, section "${contradicts}"`) : []),
+    ]),
+    ...(unanswered.length > 0 ? ["", "Not found out:"] : []),
+    ...unanswered.flatMap(({ what, why }) => wrapped(what, why)),
+    ...(settings.length > 0 ? ["", "Settings that follow:"] : []),
+    ...settings.flatMap(({ command, why }) => [`  ${command}`, ...wrapped("", why)]),
     "",
     ...(left.length > 0
-      ? wrapped(
-          "left",
-          `${left.join(", ")}: the sandbox ends ${left.length === 1 ? "this instance" : "these instances"}`,
-        )
+      ? wrapped("left", `${left.join(", ")}: the sandbox ends what is left`)
       : []),
     ...wrapped("asked", cost.join(" · ")),
   ];

@@ -6,7 +6,6 @@ import { randomBytes } from "node:crypto";
 import { deadline, grace } from "../../provider/abort";
 import type { DestroyPath } from "../../provider/api/client";
 import type { CreateBody, ListItem } from "../../provider/api/contract";
-import { RequestError } from "../../provider/api/errors";
 import { OperationFailed } from "../../provider/errors";
 import { isNamed, see, witnessOf } from "../../provider/evidence/witness";
 import type {
@@ -18,7 +17,7 @@ import type {
   SameNameFact,
   Sighting,
 } from "./facts";
-import { refusalOf, whyOpen, type Asking, type Look, type Steps } from "./steps";
+import { isRefusal, refusalOf, whyOpen, type Asking, type Look, type Steps } from "./steps";
 
 /** What an instance is made of. */
 export type SandboxIds = Pick<CreateBody, "flavor_id" | "image_id" | "vpc_id">;
@@ -64,8 +63,6 @@ export class Sandbox {
   /** The names of POSTs whose outcome is not known. */
   readonly #unclear = new Set<string>();
   readonly #destroyed = new Set<string>();
-  /** The path that destroys. */
-  #path: DestroyPath | undefined;
   /** Whether there is no call to try in the end. */
   #isDestroyAsked = false;
   readonly #order = { oldestFirst: 0, newestFirst: 0 };
@@ -86,6 +83,11 @@ export class Sandbox {
     return 2 * this.#session.settings.settlingMs;
   }
 
+  get #destroyPaths(): ReadonlySet<DestroyPath> {
+    const { destroyPath } = this.#session.settings;
+    return new Set(isDestroyPath(destroyPath) ? [destroyPath, ...destroyPaths] : destroyPaths);
+  }
+
   /** The ids of the instances that nothing has destroyed. */
   get left(): string[] {
     return this.#owned.map(({ made }) => made.id).filter((id) => !this.#destroyed.has(id));
@@ -99,43 +101,29 @@ export class Sandbox {
 
   /** Waits until the first instance is ACTIVE with an address, or changes no more. Notes in the sighting why it ended before. */
   async wait(asking: Asking, { id, sighting }: Made): Promise<void> {
-    const patienceMs = this.#patienceMs;
-    const isReady = ({ addressAt, statuses }: Sighting) =>
-      addressAt !== undefined && statuses.at(-1)?.status === "ACTIVE";
+    const statusNow = () => sighting.statuses.at(-1)?.status;
+    const isReady = () => sighting.addressAt !== undefined && statusNow() === "ACTIVE";
     try {
-      for (let changedAt = asking.now(), changes = 0; !isReady(sighting); await asking.pause()) {
-        this.#see(await asking.look());
-        const { statuses } = sighting;
-        if (statuses.length > changes) {
-          changes = statuses.length;
-          changedAt = asking.now();
-        }
-        const status = statuses.at(-1)?.status;
-        const isOver = asking.now() - changedAt >= patienceMs && status !== "PROVISIONING";
-        if (isReady(sighting) || !isOver) continue;
-        const address = sighting.addressAt === undefined ? "without an address" : "with an address";
-        const rest = `${Math.round(patienceMs / 1000)} s`;
-        sighting.why = status
-          ? `${id} has stayed ${status}, ${address}, for ${rest}`
-          : `no listing has shown ${id} within ${rest}`;
-        return;
-      }
+      if (await this.#watch(asking, sighting, isReady)) return;
+      const address = sighting.addressAt === undefined ? "without an address" : "with an address";
+      const what =
+        statusNow() === undefined ? "not been listed" : `stayed ${statusNow()}, ${address}`;
+      sighting.why = `${id} has ${what}, for ${Math.round(this.#patienceMs / 1000)} s`;
     } catch (error) {
       sighting.why = whyOpen(error);
     }
   }
 
   /** Makes another instance of the first one's name or, if that is refused, of another name, so that there are two. */
-  async sameName(asking: Asking, first: Made): Promise<SameNameFact> {
-    const outcome = await this.#make(asking, first.sentName);
-    if (outcome.kind === "made") {
-      await this.#untilListed(asking, outcome.made);
-      return { kind: "another" };
+  async sameName(asking: Asking, { sentName }: Made): Promise<SameNameFact> {
+    const outcome = await this.#make(asking, sentName);
+    const second = outcome.kind === "made" ? outcome : await this.#make(asking, newName());
+    if (second.kind === "made") {
+      const { sighting } = second.made;
+      await this.#watch(asking, sighting, () => sighting.listedAt !== undefined);
     }
-    const other = await this.#make(asking, newName()).catch((error: unknown) => whyOpen(error));
-    if (typeof other === "object" && other.kind === "made")
-      await this.#untilListed(asking, other.made);
-    return outcome.kind === "refused" ? outcome : { kind: "same" };
+    if (outcome.kind === "refused") return outcome;
+    return { kind: outcome.kind === "made" ? "another" : "same" };
   }
 
   /** Looks in which order listings show the first two instances. */
@@ -148,13 +136,12 @@ export class Sandbox {
   }
 
   /** Finds the destroy call: with an id that no instance has, then with an instance of this run. */
-  async destroy(asking: Asking, configured: string | undefined): Promise<readonly DestroyTry[]> {
+  async destroy(asking: Asking): Promise<readonly DestroyTry[]> {
     const tries: DestroyTry[] = [];
     this.#claim((await asking.look()).items.values());
     const [own] = this.left;
     if (own === undefined) throw new OperationFailed(["it takes an instance, and none was made"]);
-    const paths = isDestroyPath(configured) ? [configured, ...destroyPaths] : destroyPaths;
-    for (const path of new Set(paths)) {
+    for (const path of this.#destroyPaths) {
       const stranger = await asking.destroy(path, `${newName()}-no-such-id`);
       if (isForbidden(stranger)) {
         tries.push({ path, stranger });
@@ -163,9 +150,8 @@ export class Sandbox {
       const answer = await asking.destroy(path, own);
       const mayBeGone = answer.kind === "answered" || answer.refusal.mayHaveActed;
       const goneAfter = mayBeGone ? await this.#untilGone(asking, own) : undefined;
-      tries.push({ path, stranger, own: answer, ...(goneAfter !== undefined && { goneAfter }) });
+      tries.push({ path, stranger, own: answer, goneAfter });
       if (goneAfter === undefined) continue;
-      this.#path = path;
       this.#noteDestroyed(own);
       for (const id of this.left)
         if ((await asking.destroy(path, id)).kind === "answered") this.#noteDestroyed(id);
@@ -175,36 +161,33 @@ export class Sandbox {
     return tries;
   }
 
-  /** Sends DELETE for what is left if the destroy call was not looked for yet. Never fails, prints nothing, and ends soon. */
+  /** Sends DELETE for what is left if the destroy call was not looked for to the end. Never fails, prints nothing, and ends soon. */
   async cleanUp(): Promise<void> {
-    const { steps } = this.#parts;
+    const { api } = this.#parts.steps;
     if (this.#isDestroyAsked || this.#owned.length + this.#unclear.size === 0) return;
     const never = new AbortController().signal;
     using ending = deadline(this.#session.ctx.clock, cleanUpSeconds, never);
     const { signal } = ending;
     const ignore = () => undefined;
     if (this.#unclear.size > 0)
-      this.#claim((await steps.api.listBy({ limit: "100" }, signal).catch(ignore))?.items ?? []);
-    const paths = this.#path ? [this.#path] : destroyPaths;
+      this.#claim((await api.listBy({ limit: "100" }, signal).catch(ignore))?.items ?? []);
     const destroy = async (id: string) => {
-      for (const path of paths)
-        if ((await steps.api.destroyAt(path, id, signal).catch(ignore)) !== undefined) return;
+      for (const path of this.#destroyPaths)
+        if ((await api.destroyAt(path, id, signal).catch(ignore)) !== undefined) return;
     };
     await Promise.all(this.left.map(destroy));
   }
 
-  /** Sends a POST until the service has decided about it. @throws RequestError if nothing was made, or if that is not clear */
+  /** Sends a POST until the service has decided about it. @throws Error if nothing was made, or if that is not clear */
   async #make(asking: Asking, name: string): Promise<CreateFact> {
     const { ended, ids } = this.#parts;
     for (;;) {
-      const begunAt = asking.now();
       // The answer also counts after Ctrl-C: without its id, the instance could not be destroyed.
       using late = grace(this.#session.ctx.clock, lateAnswerMs, ended);
       this.#unclear.add(name);
-      const outcome = await asking.post({ name, ...ids }, late.signal);
+      const { outcome, ms: postMs } = await asking.post({ name, ...ids }, late.signal);
       if (outcome.kind !== "unclear") this.#unclear.delete(name);
       if (outcome.kind === "rateLimited") continue;
-      const postMs = asking.now() - begunAt;
       if (outcome.kind === "accepted") {
         const { accepted } = outcome;
         const { id } = accepted;
@@ -212,20 +195,10 @@ export class Sandbox {
         return { kind: "made", made: this.#own({ id, sentName: name, postMs, accepted }) };
       }
       const { failure } = outcome;
-      if (!(failure instanceof RequestError)) throw failure;
-      // A 409 says too little to be sure that nothing was made, so the name stays unclear.
-      if (failure.kind === "answered" && !failure.transient && !failure.isTokenRefused)
-        return { kind: "refused", refusal: refusalOf(failure) };
-      if (outcome.kind === "unclear") {
-        const item = await this.#search(asking, name);
-        if (item) {
-          const { id } = item;
-          return {
-            kind: "made",
-            made: this.#own({ id, sentName: name, postMs, accepted: undefined }),
-          };
-        }
-      }
+      // A 409 does not say for sure that nothing was made, so its name stays unclear.
+      if (isRefusal(failure)) return { kind: "refused", refusal: refusalOf(failure) };
+      const made = outcome.kind === "unclear" && (await this.#search(asking, postMs));
+      if (made) return { kind: "made", made };
       throw failure;
     }
   }
@@ -248,31 +221,34 @@ export class Sandbox {
     this.#parts.note(`destroyed  ${id}`);
   }
 
-  /** Looks for the instance of a POST without a clear answer, for a while. */
-  async #search(asking: Asking, name: string): Promise<ListItem | undefined> {
-    const until = asking.now() + this.#patienceMs;
-    for (;;) {
-      const { items } = await asking.look();
-      const item = [...items.values()].find(
-        (one) => isNamed(one.name, name) && this.#isNew(one.id, one.name, name),
-      );
-      if (item || asking.now() >= until) return item;
-      await asking.pause();
+  /** Looks for a while for the instance of a POST without a clear answer. */
+  async #search(asking: Asking, postMs: number): Promise<Made | undefined> {
+    for (const until = asking.now() + this.#patienceMs; ; await asking.pause()) {
+      const made = this.#claim((await asking.look()).items.values(), postMs);
+      if (made || asking.now() >= until) return made;
     }
   }
 
-  /** Takes what a listing shows of the POSTs whose outcome is not known. */
-  #claim(items: Iterable<ListItem>): void {
+  /** Takes what a listing shows of the POSTs whose outcome is not known. Returns one of those instances. */
+  #claim(items: Iterable<ListItem>, postMs = 0): Made | undefined {
+    let made: Made | undefined;
     for (const { id, name } of items)
       for (const sentName of this.#unclear)
         if (isNamed(name, sentName) && this.#isNew(id, name, sentName))
-          this.#own({ id, sentName, postMs: 0, accepted: undefined });
+          made = this.#own({ id, sentName, postMs, accepted: undefined });
+    return made;
   }
 
-  async #untilListed(asking: Asking, { sighting }: Made): Promise<void> {
-    const until = asking.now() + this.#patienceMs;
-    for (; sighting.listedAt === undefined && asking.now() < until; await asking.pause())
+  /** Looks until `isDone`. Resolves to false if the instance has left PROVISIONING, or is not listed, and changes no more. */
+  async #watch(asking: Asking, { statuses }: Sighting, isDone: () => boolean): Promise<boolean> {
+    for (let changedAt = asking.now(), changes = 0; ; await asking.pause()) {
       this.#see(await asking.look());
+      if (isDone()) return true;
+      const isMoving = statuses.length > changes || statuses.at(-1)?.status === "PROVISIONING";
+      if (isMoving) changedAt = asking.now();
+      changes = statuses.length;
+      if (asking.now() - changedAt >= this.#patienceMs) return false;
+    }
   }
 
   /** Resolves to how long after now the first of the listings began that prove the instance gone. Undefined if none do. */
@@ -281,15 +257,13 @@ export class Sandbox {
     const begunAt = asking.now();
     // The service has acknowledged the DELETE, so each listing counts.
     let witness = witnessOf({ subject: { id }, listedBy: begunAt, pollIntervalMs });
-    for (let lackedAt: number | undefined; ; await asking.pause()) {
-      const look = await asking.look();
-      const seen = see(witness, look);
+    for (; asking.now() - begunAt <= this.#patienceMs; await asking.pause()) {
+      const seen = see(witness, await asking.look());
       witness = seen.witness;
-      if (seen.verdict.kind === "listed") lackedAt = undefined;
-      else lackedAt ??= look.begunAt;
-      if (seen.verdict.kind === "absent") return (lackedAt ?? look.begunAt) - begunAt;
-      if (asking.now() - begunAt > this.#patienceMs) return undefined;
+      if (seen.verdict.kind === "absent")
+        return (witness.firstLacking?.begunAt ?? begunAt) - begunAt;
     }
+    return undefined;
   }
 
   /** Notes what a listing shows of the instances. */

@@ -82,7 +82,8 @@ export class Steps {
     try {
       return await act(new Asking(this, operation, step, spent));
     } finally {
-      this.costs.push({ step, requests: spent(), ms: clock.now() - begunAt });
+      const seconds = Math.round((clock.now() - begunAt) / 100) / 10;
+      this.costs.push({ step, requests: spent(), seconds });
     }
   }
 
@@ -158,11 +159,13 @@ export class Asking {
     return ctx.clock.sleep(pauseMs, this.#operation.signal);
   }
 
-  /** Sends a POST once the rate limit allows it. `grace` ends the wait for its answer. */
-  async post(body: CreateBody, grace: AbortSignal): Promise<PostOutcome> {
+  /** Sends a POST once the rate limit allows it. `grace` ends the wait for its answer. Resolves also to how long it took. */
+  async post(body: CreateBody, grace: AbortSignal): Promise<{ outcome: PostOutcome; ms: number }> {
     const unsent = this.#operation.signal;
     const permit = await this.#ask(waits.permit, (api, signal) => api.permitForPost(signal));
-    return await this.#steps.api.createInstance(body, permit, { unsent, grace });
+    const begunAt = this.now();
+    const outcome = await this.#steps.api.createInstance(body, permit, { unsent, grace });
+    return { outcome, ms: this.now() - begunAt };
   }
 
   /** Sends DELETE for one instance. */
@@ -190,10 +193,15 @@ export async function answerOf<T>(sending: Promise<T>): Promise<Answer<T>> {
   try {
     return { kind: "answered", value: await sending };
   } catch (error) {
-    const isAnswer = error instanceof RequestError && error.kind === "answered" && !error.transient;
-    if (!isAnswer || error.isTokenRefused) throw error;
+    if (!isRefusal(error)) throw error;
     return { kind: "refused", refusal: refusalOf(error) };
   }
+}
+
+/** Whether the service has decided against what was asked for. */
+export function isRefusal(error: unknown): error is RequestError {
+  const isAnswer = error instanceof RequestError && error.kind === "answered";
+  return isAnswer && !error.transient && !error.isTokenRefused;
 }
 
 /** Returns what the table needs of a refused request. */

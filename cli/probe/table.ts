@@ -10,7 +10,6 @@ import type {
   Answer,
   CreateFact,
   CursorFact,
-  CursorTry,
   DestroyTry,
   Facts,
   Found,
@@ -28,22 +27,17 @@ export interface Row {
   readonly found: string;
   /** How sure it is. */
   readonly sure: string;
-  /** What the product does with it. */
-  readonly then?: string;
-  /** The section of the service's document that says otherwise. */
-  readonly contradicts?: string;
-}
-
-/** A setting that follows, as a command. */
-export interface Advised {
-  readonly command: string;
-  readonly why: string;
+  /** What the product does with it. Empty if nothing. */
+  readonly then: string;
+  /** The section of the service's document that says otherwise. Empty if none does. */
+  readonly contradicts: string;
 }
 
 /** What a person reads. */
 export interface Table {
   readonly rows: readonly Row[];
-  readonly settings: readonly Advised[];
+  /** The settings that follow, each as a command. */
+  readonly settings: readonly { readonly command: string; readonly why: string }[];
   /** What could not be found out. */
   readonly open: readonly { readonly what: string; readonly why: string }[];
 }
@@ -65,311 +59,183 @@ export function tableOf(facts: Facts, stack: string | undefined): Table {
   add("destroy call", facts.destroy, destroyRows);
   const why = sightingOf(facts)?.why;
   if (why !== undefined) open.push({ what: "ready", why });
-  const settings = settingsOf(facts).map(({ name, value, why: reason }) => ({
+  const settings = settingsOf(facts).map(([name, value, reason]) => ({
     command: inStack(`pulumi config set compute:${name} ${shellQuote(value)}`, stack),
     why: reason,
   }));
   return { rows, settings, open };
 }
 
-const once = "one answer";
-const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
-
-/** A refusal in few words: "409 name_taken". */
-const shortText = ({ status, code }: Refusal) =>
-  [status, code].filter((part) => part !== undefined).join(" ");
-
-const maxMessageLength = 120;
-
-/** A refusal with what the service says: "409 name_taken: The name is taken." */
-function refusalText(refusal: Refusal): string {
-  return `${shortText(refusal)}: ${refusal.message.slice(0, maxMessageLength)}`;
+function row(what: string, found: string, sure: string, then = "", contradicts = ""): Row {
+  return { what, found, sure, then, contradicts };
 }
 
-/** Names the section that an answer without the envelope contradicts. */
-const ofRefusal = ({ isEnvelope }: Refusal) =>
-  isEnvelope ? {} : { contradicts: "Error envelope" };
+const once = "one answer";
+const oneInstance = "one instance";
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+const maxMessageLength = 120;
+
+/** A refusal in few words: "409 name_taken". */
+const shortText = ({ status, code }: Refusal) => [status, code].filter(Boolean).join(" ");
+
+/** The row of a refusal, with what the service says. */
+function refusedRow(what: string, refusal: Refusal, then: string): Row {
+  const found = `refused: ${shortText(refusal)}: ${refusal.message.slice(0, maxMessageLength)}`;
+  return row(what, found, once, then, refusal.isEnvelope ? "" : "Error envelope");
+}
 
 function accountRow(fact: AccountFact): Row {
-  const what = "account";
   switch (fact.kind) {
     case "id":
-      return {
-        what,
-        found: `shows an id: ${fact.id}`,
-        sure: once,
-        then: "the state records it, and a refresh with another account's token fails",
-      };
+      return row("account", `shows an id: ${fact.id}`, once, "a state with another id is refused");
     case "noId":
-      return {
-        what,
-        found: "shows no id",
-        sure: once,
-        then: "address, kind and hash of the token alone tell one account from another",
-      };
+      return row("account", "shows no id", once, "address and token alone tell accounts apart");
     case "refused":
-      return {
-        what,
-        found: refusalText(fact.refusal),
-        sure: once,
-        then: "each run warns, unless compute:validateCredentials is false",
-        ...ofRefusal(fact.refusal),
-      };
+      return refusedRow(
+        "account",
+        fact.refusal,
+        "each run warns, unless compute:validateCredentials is false",
+      );
   }
 }
 
 function listingRows({ listed, hasMore, refusal }: ListingFact): Row[] {
   const isOther = hasMore ? listed !== pageLimit.default : listed > pageLimit.default;
+  const size =
+    hasMore || isOther ? `${listed}` : `not seen, because one page shows all ${listed} instances`;
+  const limit = `the provider always asks for ${pageLimit.max}`;
+  const wrong = "a wrong compute:cursorParameter";
   return [
-    {
-      what: "default page",
-      found:
-        hasMore || isOther
-          ? `${listed}`
-          : `not seen, because one page shows all ${listed} instances`,
-      sure: once,
-      then: `the provider always asks for ${pageLimit.max}`,
-      ...(isOther && { contradicts: "Limits" }),
-    },
+    row("default page", size, once, limit, isOther ? "Limits" : ""),
     refusal
-      ? {
-          what: "other parameters",
-          found: `refused: ${refusalText(refusal)}`,
-          sure: once,
-          then: "a wrong compute:cursorParameter is refused, and a warning says so",
-          ...ofRefusal(refusal),
-        }
-      : {
-          what: "other parameters",
-          found: "ignored",
-          sure: once,
-          then: "a wrong compute:cursorParameter repeats the first page, and a warning says so",
-        },
+      ? refusedRow("other parameters", refusal, `${wrong} is refused, and a warning says so`)
+      : row("other parameters", "ignored", once, `${wrong} repeats a page, and a warning says so`),
   ];
 }
 
 function cursorRows({ limit, isLimitKept, tries }: CursorFact, configured?: string): Row[] {
-  const limitRow: Row = {
-    what: "limit",
-    found: isLimitKept ? "kept" : `not kept: limit=${limit} cuts no page`,
-    sure: once,
-    ...(!isLimitKept && { contradicts: "Limits" }),
-  };
-  const useful = tries.filter(({ result }) => result === "pages" || result === "muddled");
-  const isWrong = tries.some(
-    ({ parameter, result }) => parameter === configured && result !== "pages",
+  if (!isLimitKept) return [row("limit", `not kept: ${limit} cuts no page`, once, "", "Limits")];
+  const rows = tries.flatMap(({ parameter, takes, result, pages, isWhole }) => {
+    if (result === "muddled")
+      return [row("cursor", `"${parameter}" repeats or skips instances`, `${pages} pages`)];
+    if (result !== "pages")
+      return parameter === configured
+        ? [row("cursor", `"${parameter}", which is set, leads to no other page: ${result}`, once)]
+        : [];
+    const own = parameter === usualCursor ? "the provider finds it by itself" : "see below";
+    return [
+      row(
+        "cursor",
+        `"${parameter}" leads on, by ${takes === "id" ? "the last id" : "number"}`,
+        `${pages} pages without repetition${isWhole ? ", to the end" : ""}`,
+        takes === "id" ? own : "the provider can't use it, because it passes ids",
+      ),
+    ];
+  });
+  const none = row(
+    "cursor",
+    `none of ${tries.map(({ parameter }) => parameter).join(", ")}`,
+    `each ${[...new Set(tries.map(({ result }) => result))].join(" or ")}`,
+    `past 100 instances, creates end unfinished: ${pageAt("scaling.md#a-thousand-instances-without-a-cursor")}`,
   );
-  const wrong: Row[] = isWrong
-    ? [
-        {
-          what: "cursor",
-          found: `"${configured}" leads to no other page`,
-          sure: once,
-          then: "compute:cursorParameter names it, so each listing past 100 instances warns",
-        },
-      ]
-    : [];
-  if (useful.length > 0) return [limitRow, ...useful.map(cursorRow), ...wrong];
-  if (tries.length === 0) return [limitRow];
-  const none: Row = {
-    what: "cursor",
-    found: `none of ${tries.map(({ parameter }) => parameter).join(", ")}`,
-    sure: `each ${[...new Set(tries.map(({ result }) => result))].join(" or ")}`,
-    then: `past 100 instances, creates end unfinished: ${pageAt("scaling.md#a-thousand-instances-without-a-cursor")}`,
-  };
-  return [limitRow, none, ...wrong];
-}
-
-function cursorRow({ parameter, takes, result, pages, isWhole }: CursorTry): Row {
-  const what = "cursor";
-  if (result === "muddled")
-    return { what, found: `"${parameter}" repeats or skips instances`, sure: `${pages} pages` };
-  const byId =
-    parameter === usualCursor
-      ? "the provider finds it by itself: no setting is needed"
-      : "with the setting below, listings past 100 instances are complete";
-  return {
-    what,
-    found: `"${parameter}" leads on, by ${takes === "id" ? "the last id" : "number"}`,
-    sure: `${pages} pages without repetition${isWhole ? ", to the end" : ""}`,
-    then: takes === "id" ? byId : "the provider can't use it, because it passes ids",
-  };
+  return [row("limit", "kept", once), ...(rows.length > 0 ? rows : [none])];
 }
 
 function orderRow({ oldestFirst, newestFirst }: OrderFact): Row {
+  const most = Math.max(oldestFirst, newestFirst);
   const all = oldestFirst + newestFirst;
-  const sure = (agreeing: number) => `${agreeing} of ${all} listings of two instances`;
-  const what = "order";
-  if (oldestFirst > 0 && newestFirst > 0)
-    return {
-      what,
-      found: "changes from listing to listing",
-      sure: sure(Math.max(oldestFirst, newestFirst)),
-      then: "pages by a cursor may repeat or lack instances: such a listing proves nothing",
-    };
-  return oldestFirst > 0
-    ? {
-        what,
-        found: "oldest first",
-        sure: sure(oldestFirst),
-        then: "without a cursor, a new instance past the first 100 is listed by its status alone",
-      }
-    : {
-        what,
-        found: "newest first",
-        sure: sure(newestFirst),
-        then: "a new instance is on the first page",
-      };
+  const [found, then] =
+    most < all
+      ? ["changes from listing to listing", "pages may lack instances, and prove nothing"]
+      : oldestFirst > 0
+        ? ["oldest first", "a new instance is on the last page"]
+        : ["newest first", "a new instance is on the first page"];
+  return row("order", found, `${most} of ${all} listings of two instances`, then);
 }
 
 function createRows(fact: CreateFact): Row[] {
   switch (fact.kind) {
-    case "known":
-      return [
-        {
-          what: "create",
-          found: `the answer names ${fact.id}, which may be an older instance`,
-          sure: once,
-          then: "the provider adopts no such instance, and searches for its own",
-        },
-      ];
+    case "known": {
+      const found = `the answer names ${fact.id}, which may be an older instance`;
+      return [row("create", found, once, "the provider adopts no such instance")];
+    }
     case "refused":
-      return [
-        {
-          what: "create",
-          found: `refused: ${refusalText(fact.refusal)}`,
-          sure: once,
-          then: "nothing was made: give other ids with --flavor, --image and --vpc",
-          ...ofRefusal(fact.refusal),
-        },
-      ];
+      return [refusedRow("create", fact.refusal, "other ids: --flavor, --image and --vpc")];
     case "made":
       return madeRows(fact.made);
   }
 }
 
-const oneInstance = "one instance";
-
 function madeRows({ sentName, postMs, accepted, sighting }: Made): Row[] {
-  const isProvisioning = (accepted?.status ?? "PROVISIONING") === "PROVISIONING";
+  const { status = "PROVISIONING", networks = [] } = accepted ?? {};
+  const answer = `${accepted ? "answered" : "no clear answer"} after ${seconds(postMs)}`;
+  const kinds = networks.map(
+    ({ type, mac_address: mac }) => `${type} ${mac === undefined ? "without" : "with"} MAC`,
+  );
+  const settling = "after a lost answer, the provider searches for compute:settlingSeconds";
   return [
-    {
-      what: "create",
-      found: `${accepted ? "answered" : "no clear answer"} after ${seconds(postMs)}${isProvisioning ? "" : `, with status ${accepted?.status}`}`,
-      sure: oneInstance,
-      ...(!isProvisioning && { contradicts: "POST /v2/instances, rule 2" }),
-    },
-    listedRow(sighting),
+    status === "PROVISIONING"
+      ? row("create", answer, oneInstance)
+      : row("create", `${answer}, ${status}`, oneInstance, "", "POST /v2/instances, rule 2"),
+    row("listed", listedText(sighting), oneInstance, settling),
     statusRow(sighting),
     addressRow(sighting),
-    networkRow(accepted?.networks ?? []),
+    kinds.length > 0
+      ? row("networks", `${count(kinds.length, "network")}: ${kinds.join(", ")}`, oneInstance)
+      : row("networks", "none", oneInstance, "the outputs stay empty", "Network"),
     nameRow(sentName, [accepted?.name, sighting.name]),
   ];
 }
 
-function listedRow({ listedAt, lackedAt = 0 }: Sighting): Row {
-  const found =
-    listedAt === undefined
-      ? "not listed"
-      : lackedAt > listedAt
-        ? `comes and goes until ${seconds(lackedAt)} after the 202`
-        : lackedAt > 0
-          ? `${seconds(lackedAt)} to ${seconds(listedAt)} after the 202`
-          : "in the first listing";
-  return {
-    what: "listed",
-    found,
-    sure: oneInstance,
-    then: "after a lost answer, the provider searches for compute:settlingSeconds",
-  };
+function listedText({ listedAt, lackedAt = 0 }: Sighting): string {
+  if (listedAt === undefined) return "not listed";
+  if (lackedAt > listedAt) return `comes and goes until ${seconds(lackedAt)} after the 202`;
+  const isLate = lackedAt > 0;
+  return isLate
+    ? `${seconds(lackedAt)} to ${seconds(listedAt)} after the 202`
+    : "in the first listing";
 }
-
-const isDocumented = (status: string) => (instanceStatuses as readonly string[]).includes(status);
 
 function statusRow({ statuses }: Sighting): Row {
+  const isDocumented = (status: string) => instanceStatuses.some((known) => known === status);
   const isOther = statuses.some(({ status }) => !isDocumented(status));
   const ways = statuses.map(({ status, at }) => `${status || "none"} ${seconds(at)}`);
-  return {
-    what: "status",
-    found: ways.join(" → ") || "none seen",
-    sure: oneInstance,
-    then: "the create waits for ACTIVE; another status counts after compute:settlingSeconds",
-    ...(isOther && { contradicts: "States and transitions" }),
-  };
+  const then = "a create waits for ACTIVE; another counts after compute:settlingSeconds";
+  const section = isOther ? "States and transitions" : "";
+  return row("status", ways.join(" → ") || "none seen", oneInstance, then, section);
 }
 
-function addressRow({ addressAt, before, statuses }: Sighting): Row {
-  const activeAt = statuses.find(({ status }) => status === "ACTIVE")?.at;
+function addressRow({ addressAt, before }: Sighting): Row {
   const earlier = before.length > 0 ? `; before that ${before.join(", ")}` : "";
-  const isLate = activeAt !== undefined && addressAt !== undefined && addressAt > activeAt;
-  return {
-    what: "address",
-    found: addressAt === undefined ? `none${earlier}` : `after ${seconds(addressAt)}${earlier}`,
-    sure: oneInstance,
-    then:
-      addressAt === undefined
-        ? "a create waits for one for compute:settlingSeconds, and then warns"
-        : isLate
-          ? "the create waits for it after ACTIVE"
-          : "it is there once the instance is ACTIVE",
-  };
-}
-
-function networkRow(networks: readonly { type: string; mac_address?: string | undefined }[]): Row {
-  const kinds = networks.map(
-    ({ type, mac_address: mac }) => `${type} ${mac === undefined ? "without" : "with"} MAC`,
-  );
-  return {
-    what: "networks",
-    found: kinds.length > 0 ? `${count(kinds.length, "network")}: ${kinds.join(", ")}` : "none",
-    sure: oneInstance,
-    then: kinds.length > 0 ? "outputs of the instance" : "networks and privateIpv4 stay empty",
-    ...(kinds.length === 0 && { contradicts: "Network" }),
-  };
+  const found = `${addressAt === undefined ? "none" : `after ${seconds(addressAt)}`}${earlier}`;
+  const then = "a create waits for it, after ACTIVE for compute:settlingSeconds";
+  return row("address", found, oneInstance, then);
 }
 
 function nameRow(sent: string, shown: readonly (string | undefined)[]): Row {
   const names = [...new Set(shown.filter((name) => name !== undefined))];
-  const [name = "nothing", ...others] = names;
-  const what = "name";
-  if (name === sent && others.length === 0)
-    return { what, found: "comes back as it was sent", sure: oneInstance };
-  return {
-    what,
-    found: `${sent} comes back as ${names.join(", then ") || "nothing"}`,
-    sure: oneInstance,
-    then: names.every((one) => isNamed(one, sent))
-      ? "the provider recognizes it, and the output has the service's form"
-      : "after a lost answer, the provider can't find its instance by name",
-    contradicts: "Instance",
-  };
+  if (names.length === 1 && names[0] === sent)
+    return row("name", "comes back as it was sent", oneInstance);
+  const then = names.every((name) => isNamed(name, sent))
+    ? "the provider recognizes it, and the output has the service's form"
+    : "after a lost answer, the provider can't find its instance by name";
+  const found = `${sent} comes back as ${names.join(", then ") || "nothing"}`;
+  return row("name", found, oneInstance, then, "Instance");
 }
 
 function sameNameRow(fact: SameNameFact): Row {
-  const what = "same name";
+  const kept = "keep a name that the program chose";
   switch (fact.kind) {
     case "another":
-      return {
-        what,
-        found: "accepted: a second instance",
-        sure: once,
-        then: "a replacement may keep a name that the program chose",
-      };
-    case "same":
-      return {
-        what,
-        found: "answered with the first instance",
-        sure: once,
-        then: "the provider takes no such answer for its own create",
-      };
-    case "refused":
-      return {
-        what,
-        found: `refused: ${refusalText(fact.refusal)}`,
-        sure: once,
-        then: `a replacement can't keep a name that the program chose: ${pageAt("delete.md#a-name-that-the-program-chose")}`,
-        ...ofRefusal(fact.refusal),
-      };
+      return row("same name", "accepted: a second instance", once, `a replacement may ${kept}`);
+    case "same": {
+      const then = "the provider adopts no such instance";
+      return row("same name", "answered with the first instance", once, then);
+    }
+    case "refused": {
+      const page = pageAt("delete.md#a-name-that-the-program-chose");
+      return refusedRow("same name", fact.refusal, `a replacement can't ${kept}: ${page}`);
+    }
   }
 }
 
@@ -381,35 +247,27 @@ const working = (tries: readonly DestroyTry[]) =>
   tries.find(({ goneAfter }) => goneAfter !== undefined);
 
 function destroyRows(tries: readonly DestroyTry[]): Row[] {
-  const what = "destroy call";
   const call = working(tries);
-  if (call?.own && call.goneAfter !== undefined)
+  if (call?.own && call.goneAfter !== undefined) {
+    const gone = `DELETE ${call.path} answers ${answerText(call.own)}; gone after ${seconds(call.goneAfter)}`;
+    const isForeign = call.stranger.kind === "refused" && !call.stranger.refusal.isEnvelope;
     return [
-      {
-        what,
-        found: `DELETE ${call.path} answers ${answerText(call.own)}; gone after ${seconds(call.goneAfter)}`,
-        sure: "two complete listings lack the instance",
-        then: "with the setting below, a delete destroys",
-      },
-      {
-        what: "unknown id",
-        found: `DELETE answers ${answerText(call.stranger)}`,
-        sure: once,
-        ...(call.stranger.kind === "refused" && ofRefusal(call.stranger.refusal)),
-      },
+      row("destroy call", gone, "two complete listings lack the instance", "see below"),
+      row(
+        "unknown id",
+        `DELETE answers ${answerText(call.stranger)}`,
+        once,
+        "",
+        isForeign ? "Error envelope" : "",
+      ),
     ];
+  }
   const answers = tries.map(({ path, stranger, own = stranger }) => {
-    const kept = own.kind === "answered" ? ", and the instance stays listed" : "";
+    const kept = own.kind === "answered" ? ", and the instance is not gone" : "";
     return `${path}: ${answerText(own)}${kept}`;
   });
-  return [
-    {
-      what,
-      found: `none found. ${answers.join("; ")}`,
-      sure: `${tries.length} paths`,
-      then: "a delete follows compute:deletePolicy, and destroys nothing. The sandbox ends its instances",
-    },
-  ];
+  const then = "a delete destroys nothing, and the sandbox ends its instances";
+  return [row("destroy call", `none found. ${answers.join("; ")}`, `${tries.length} paths`, then)];
 }
 
 const sightingOf = ({ create }: Facts) =>
@@ -422,57 +280,46 @@ const maxSettlingSeconds = 600;
 const pollsInAWait = 20;
 const maxPollSeconds = 60;
 
+type Advised = readonly [name: string, value: string, why: string];
+
 /** Returns the settings that follow. What concerns times is only ever raised: one sandbox instance proves no less. */
-function settingsOf(facts: Facts): { name: string; value: string; why: string }[] {
+function settingsOf(facts: Facts): Advised[] {
   const { settings, cursor, destroy } = facts;
-  const advised: { name: string; value: string; why: string }[] = [];
+  const advised: Advised[] = [];
   const tries = cursor.kind === "found" ? cursor.value.tries : [];
-  const cursors = tries.filter(({ takes, result }) => takes === "id" && result === "pages");
-  const hasCursor = cursors.some(
-    ({ parameter }) => parameter === (settings.cursorParameter ?? usualCursor),
-  );
+  const cursors = tries
+    .filter(({ takes, result }) => takes === "id" && result === "pages")
+    .map(({ parameter }) => parameter);
   const [other] = cursors;
-  if (other && !hasCursor)
-    advised.push({
-      name: "cursorParameter",
-      value: other.parameter,
-      why: "a listing then shows all instances",
-    });
+  if (other !== undefined && !cursors.includes(settings.cursorParameter ?? usualCursor))
+    advised.push(["cursorParameter", other, "a listing then shows all instances"]);
   const sighting = sightingOf(facts);
   const unsettledMs = sighting ? unsettledOf(sighting) : 0;
   const settling = Math.min(maxSettlingSeconds, Math.ceil((margin * unsettledMs) / 10_000) * 10);
+  const lacked = `listings lacked the instance, its address or its end status for ${seconds(unsettledMs)}`;
   if (settling * 1000 > settings.settlingMs)
-    advised.push({
-      name: "settlingSeconds",
-      value: `${settling}`,
-      why: `${margin} times the ${seconds(unsettledMs)} for which listings lacked the instance, its address or its end status`,
-    });
+    advised.push(["settlingSeconds", `${settling}`, `${lacked}; this is ${margin} times as long`]);
   const call = destroy.kind === "found" ? working(destroy.value) : undefined;
   if (call && call.path !== settings.destroyPath)
-    advised.push({
-      name: "destroyPath",
-      value: call.path,
-      why: "from then on, a removal, a replacement and `pulumi destroy` send DELETE, and the server ends",
-    });
+    advised.push([
+      "destroyPath",
+      call.path,
+      "from then on, a removal, a replacement and `pulumi destroy` send DELETE, and the server ends",
+    ]);
   const readyMs = Math.max(sighting?.addressAt ?? 0, sighting?.statuses.at(-1)?.at ?? 0);
   const poll = Math.min(maxPollSeconds, Math.round(readyMs / 1000 / pollsInAWait));
-  if (poll * 1000 > settings.pollIntervalMs)
-    advised.push({
-      name: "pollIntervalSeconds",
-      value: `${poll}`,
-      why: `an instance took ${seconds(readyMs)} to get ready, and fewer listings show that as well`,
-    });
+  const slow = `an instance took ${seconds(readyMs)}: fewer listings show that as well`;
+  if (poll * 1000 > settings.pollIntervalMs) advised.push(["pollIntervalSeconds", `${poll}`, slow]);
   return advised;
 }
 
 /** Returns how long listings did not show an instance as it was in the end. */
-function unsettledOf({ listedAt = 0, lackedAt = 0, addressAt, statuses }: Sighting): number {
+function unsettledOf({ listedAt = 0, lackedAt = 0, addressAt = 0, statuses }: Sighting): number {
   const lacking = lackedAt > 0 ? Math.max(listedAt, lackedAt) : 0;
-  const activeAt = statuses.find(({ status }) => status === "ACTIVE")?.at;
-  const withoutAddress = activeAt === undefined ? 0 : Math.max(0, (addressAt ?? 0) - activeAt);
+  const activeAt = statuses.find(({ status }) => status === "ACTIVE")?.at ?? Infinity;
   const passing = statuses.map(({ status, at }, index) => {
     const next = statuses[index + 1];
     return next && status !== "PROVISIONING" ? next.at - at : 0;
   });
-  return Math.max(lacking, withoutAddress, ...passing);
+  return Math.max(lacking, addressAt - activeAt, ...passing);
 }

@@ -23,7 +23,7 @@ function ticking(options: EmulatorOptions): EmulatorOptions {
 }
 
 interface Result {
-  rows: { what: string; found: string; sure: string; then?: string; contradicts?: string }[];
+  rows: { what: string; found: string; sure: string; then: string; contradicts: string }[];
   settings: { command: string }[];
   open: { what: string; why: string }[];
   left: string[];
@@ -50,7 +50,7 @@ async function probe(world: World, args: string[] = ["--yes"], env: NodeJS.Proce
   const rows = Object.fromEntries(
     result.rows.map(({ what, found, contradicts }) => [
       what,
-      contradicts === undefined ? found : `${found} ≠ ${contradicts}`,
+      contradicts === "" ? found : `${found} ≠ ${contradicts}`,
     ]),
   );
   // On a slow machine, an instance takes longer, for which another poll interval is advised.
