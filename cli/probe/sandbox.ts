@@ -301,7 +301,7 @@ function newName(): string {
 }
 
 function isDestroyPath(path: string | undefined): path is DestroyPath {
-  return path !== undefined && /^\/v2\/[^{}]*\/\{id\}$|^\/v2\/\{id\}$/.test(path);
+  return path !== undefined && /^\/v2\/([^{}?#]*\/)?\{id\}$/.test(path);
 }
 
 /** Whether the answer says that nothing can be destroyed there, whatever the id. */

@@ -22,6 +22,9 @@ function ticking(options: EmulatorOptions): EmulatorOptions {
   return { ...options, log, clock: { now: () => seconds * 1000 } };
 }
 
+const listings = { method: "GET", path: "/v2/instances" } as const;
+const posts = { method: "POST", path: "/v2/instances" } as const;
+
 interface Result {
   rows: { what: string; found: string; sure: string; then: string; contradicts: string }[];
   settings: { command: string }[];
@@ -204,6 +207,19 @@ test(
   { cursorParameter: "after", destroyPath: "/v2/instances/{id}" },
 );
 
+test(
+  "a parameter whose pages end without one of the instances is no cursor",
+  async (world) => {
+    for (const name of "abcdefgh") world.service.control.insert({ name, tokenKind: "live" });
+    // The first five are those of the listing step, all instances, the first page, and `starting_after`.
+    world.service.control.fault({ ...listings, kind: "omitItem", instance: "c", after: 5 });
+    const seen = await probe(world, [], { COMPUTE_API_TOKEN: liveToken });
+    expect(seen.rows).toMatchObject({ cursor: '"after" repeats or skips instances' });
+    expect(seen.commands).toEqual([]);
+  },
+  { cursorParameter: "after" },
+);
+
 test("without --yes, and without ids, it makes nothing, and says what it takes", async (world) => {
   const noYes = await probe(world, ids);
   expect(noYes.open).toContainEqual({
@@ -237,9 +253,6 @@ test("the ids come from an instance of the stack at this service", async (world)
   expect(code).toBe(0);
   expect(world.instances[0]?.request).toMatchObject({ flavor_id: "f-8", vpc_id: "vpc-9" });
 });
-
-const listings = { method: "GET", path: "/v2/instances" } as const;
-const posts = { method: "POST", path: "/v2/instances" } as const;
 
 test(
   "429, cut connections and a lost 202 cost time, and nothing is left",
