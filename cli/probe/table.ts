@@ -22,7 +22,7 @@ import type {
 } from "./facts";
 
 /** A line of the table. */
-export interface Row {
+interface Row {
   readonly what: string;
   readonly found: string;
   /** How sure it is. */

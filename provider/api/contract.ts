@@ -84,7 +84,7 @@ export const tolerant = {
     }),
   /** Of a page, what stands where the address of each item belongs, by id. */
   addresses: z
-    .object({ data: elements(z.object({ id, ipv4_public: z.unknown() })) })
+    .object({ data: elements(z.object({ id, ipv4_public: z.unknown().optional() })) })
     .transform(
       ({ data }): ReadonlyMap<string, unknown> =>
         new Map(data.flatMap((item) => (item ? [[item.id, item.ipv4_public] as const] : []))),

@@ -1,6 +1,12 @@
 /** Makes the client for tests, without real random numbers and real time, and has helpers for its calls. */
 import { inspect } from "node:util";
-import { type ComputeApi, type Permit, type PostSignals, createClient } from "../client";
+import {
+  type ComputeApi,
+  type Permit,
+  type PostSignals,
+  type ProbeApi,
+  createClient,
+} from "../client";
 import type { CreateBody } from "../contract";
 import { RequestError } from "../errors";
 import type { ClientOptions } from "../options";
@@ -21,7 +27,7 @@ export const testToken = "sk_test_canary_4f1d";
 export const requestTimeoutMs = 3_600_000;
 
 /** Makes a client for the service at this address. By default, it sends nothing again. */
-export function testClient(baseUrl: string, more: Partial<ClientOptions> = {}): ComputeApi {
+export function testClient(baseUrl: string, more: Partial<ClientOptions> = {}): ProbeApi {
   return createClient({
     baseUrl,
     token: testToken,
