@@ -92,6 +92,24 @@ const orders = {
   shuffled: { following: "(shuffle, seq) > (:shuffle, :seq)", sorting: "shuffle, seq" },
 } as const;
 
+/** Returns what SQL computes of an instance, and how long after `ready_at` it changes no more. */
+function columnsOf({ statusesBetween, addressSeconds, addressBefore }: Transitions) {
+  let betweenMs = 0;
+  const between = statusesBetween.map(({ status, seconds }) => {
+    betweenMs += Math.round(seconds * 1000);
+    return `WHEN ready_at + ${betweenMs} > :now THEN '${status}'`;
+  });
+  const settlesInMs = betweenMs + Math.round(addressSeconds * 1000);
+  const status = `CASE WHEN ready_at IS NULL OR ready_at > :now THEN 'PROVISIONING' ${between.join(" ")} ELSE end_status END`;
+  const before = addressBefore.replaceAll("'", "''");
+  const lateAddress = `CASE WHEN ready_at IS NULL OR ready_at + ${settlesInMs} > :now THEN '${before}' ELSE ipv4_public END AS ipv4_public`;
+  const address = addressSeconds === 0 ? "ipv4_public" : lateAddress;
+  /** What a listing shows. */
+  const listedColumns = `id, name, ${status} AS status, ${address}`;
+  const columns = `${listedColumns}, tenant, kind, request, networks, created_at, ready_at`;
+  return { status, listedColumns, columns, settlesInMs };
+}
+
 /** A time that no clock reaches, within SQLite's integers. */
 const latestTimeMs = 8.64e15;
 
@@ -103,13 +121,7 @@ export class InstanceStore {
   readonly #clock: EmulatorClock;
   readonly #random: RandomSource;
   readonly #publicNet: Net | undefined;
-  /** Computes the status. */
-  readonly #status: string;
-  /** What a listing shows. */
-  readonly #listedColumns: string;
-  readonly #columns: string;
-  /** How long after `ready_at` an instance changes no more. */
-  readonly #settlesInMs: number;
+  readonly #sql: ReturnType<typeof columnsOf>;
   readonly #statements = new Map<string, StatementSync>();
 
   constructor(
@@ -117,23 +129,9 @@ export class InstanceStore {
     clock: EmulatorClock,
     random: RandomSource,
     publicNet: Net | undefined,
-    { statusesBetween, addressSeconds, addressBefore }: Transitions,
+    transitions: Transitions,
   ) {
-    let betweenMs = 0;
-    const between = statusesBetween.map(
-      ({ status, seconds }) =>
-        `WHEN ready_at + ${(betweenMs += Math.round(seconds * 1000))} > :now THEN '${status}'`,
-    );
-    this.#settlesInMs = betweenMs + Math.round(addressSeconds * 1000);
-    this.#status = `CASE WHEN ready_at IS NULL OR ready_at > :now THEN 'PROVISIONING' ${between.join(" ")} ELSE end_status END`;
-    const isAddressMissing = `ready_at IS NULL OR ready_at + ${this.#settlesInMs} > :now`;
-    const before = addressBefore.replaceAll("'", "''");
-    const address =
-      addressSeconds === 0
-        ? "ipv4_public"
-        : `CASE WHEN ${isAddressMissing} THEN '${before}' ELSE ipv4_public END AS ipv4_public`;
-    this.#listedColumns = `id, name, ${this.#status} AS status, ${address}`;
-    this.#columns = `${this.#listedColumns}, tenant, kind, request, networks, created_at, ready_at`;
+    this.#sql = columnsOf(transitions);
     this.#publicNet = publicNet;
     this.#database = database;
     this.#clock = clock;
@@ -169,7 +167,7 @@ export class InstanceStore {
       { type: "private", ipv4: privateIpv4(seq), mac_address: macAddress(seq) },
     ];
     const sql = `UPDATE instance SET ipv4_public = :ipv4, networks = :networks WHERE seq = :seq
-      RETURNING ${this.#columns}`;
+      RETURNING ${this.#sql.columns}`;
     const net = this.#publicNet;
     const ipv4 = net ? publicIpv4In(net, seq) : publicIpv4(seq);
     const addresses = { ipv4, networks: JSON.stringify(networks) };
@@ -181,7 +179,7 @@ export class InstanceStore {
   /** Returns the instance with this id, unless it belongs to another owner than `owner`. */
   find(id: string, owner?: Owner): InstanceRecord | undefined {
     const filter = owner === undefined ? "" : `AND ${ownedCondition}`;
-    const sql = `SELECT ${this.#columns} FROM instance WHERE id = :id AND ${existsCondition} ${filter}`;
+    const sql = `SELECT ${this.#sql.columns} FROM instance WHERE id = :id AND ${existsCondition} ${filter}`;
     return this.#records(sql, { id, ...owner })[0];
   }
 
@@ -193,7 +191,7 @@ export class InstanceStore {
 
   /** A `readyAt` after which the instance changes no more. */
   longReady(): number {
-    return this.#now() - this.#settlesInMs;
+    return this.#now() - this.#sql.settlesInMs;
   }
 
   has(id: string): boolean {
@@ -203,12 +201,12 @@ export class InstanceStore {
 
   all(): InstanceRecord[] {
     return this.#records(
-      `SELECT ${this.#columns} FROM instance WHERE ${existsCondition} ORDER BY seq`,
+      `SELECT ${this.#sql.columns} FROM instance WHERE ${existsCondition} ORDER BY seq`,
     );
   }
 
   newest(limit: number): InstanceRecord[] {
-    const sql = `SELECT ${this.#columns} FROM instance WHERE ${existsCondition} ORDER BY seq DESC LIMIT :limit`;
+    const sql = `SELECT ${this.#sql.columns} FROM instance WHERE ${existsCondition} ORDER BY seq DESC LIMIT :limit`;
     return this.#records(sql, { limit });
   }
 
@@ -221,7 +219,7 @@ export class InstanceStore {
   /** Returns a page, or undefined if `after` is not the id of an instance of this owner, existing or gone. */
   page({ owner, status, limit, order, hasCursor, after, skip }: PageQuery): Page | undefined {
     const filters = [ownedCondition, existsCondition, "visible_at <= :now"];
-    if (status !== undefined) filters.push(`${this.#status} = :status`);
+    if (status !== undefined) filters.push(`${this.#sql.status} = :status`);
     const { following, sorting } = orders[order];
     const position = after === undefined ? {} : this.#position(after, owner);
     if (position === undefined) return undefined;
@@ -231,7 +229,7 @@ export class InstanceStore {
       ? "ORDER BY seq"
       : `ORDER BY ${sorting} LIMIT :limit OFFSET :skip`;
     const found = this.#all(
-      `SELECT ${this.#listedColumns} FROM instance WHERE ${filters.join(" AND ")} ${orderAndLimit}`,
+      `SELECT ${this.#sql.listedColumns} FROM instance WHERE ${filters.join(" AND ")} ${orderAndLimit}`,
       { ...owner, ...position, status: status ?? null, limit: limit + 1, skip },
     ) as ListedInstance[];
     const instances = isReshuffled ? shuffle(this.#random, found) : found;

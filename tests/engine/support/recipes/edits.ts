@@ -205,13 +205,13 @@ export function addStatuses(program: Command, io: Terminal): void {
     edit(2, "cli/run.ts", {
       'import { addSettle } from "./settle/settle";\n':
         '$&import { addStatuses } from "./statuses";\n',
-      "addAudit, addEmulator]": "addAudit, addStatuses, addEmulator]",
+      "addProbe, addEmulator]": "addProbe, addStatuses, addEmulator]",
     }),
     edit(3, "cli/run.test.ts", {
-      '"audit", "emulator", "help"]': '"audit", "statuses", "emulator", "help"]',
+      '"probe", "emulator", "help"]': '"probe", "statuses", "emulator", "help"]',
     }),
     edit(4, "docs/install.md", {
-      "`doctor`, `settle`, `audit` and": "`doctor`, `settle`, `audit`, `statuses` and",
+      "`audit`, [`probe`]": "`audit`, `statuses`, [`probe`]",
     }),
     changelog(5, "The command `statuses`."),
   ],
