@@ -73,7 +73,8 @@ export function addProbe(program: Command, io: Terminal): void {
     }
     const table = tableOf(facts, stack);
     const { left, steps } = facts;
-    if (json) printData({ ...table, left, steps }, io);
+    const { baseUrl, tokenKind } = settings.settings;
+    if (json) printData({ service: { baseUrl, tokenKind }, ...table, left, steps }, io);
     else linesOf(table, facts).forEach(io.print);
     io.exitCode = table.open.length > 0 ? 1 : 0;
   });
