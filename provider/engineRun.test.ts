@@ -150,7 +150,7 @@ describe("a run", () => {
     ]);
   });
 
-  test("a Read without outputs is a lookup, also if it has inputs", () => {
+  test("takes a Read without outputs for a lookup, also if it has inputs", () => {
     const run = new EngineRun();
     expect(run.read({ urn, inputs: olds, outputs: propertyMap({}) })).toBe("lookup");
   });

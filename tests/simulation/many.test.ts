@@ -135,7 +135,7 @@ test("without refreshBeforeUpdate, an up without changes sends no request", asyn
   expect(simulation.service.control.counts()).toEqual({});
 });
 
-test("without a cursor, and if the settings say so, 300 instances are created with a right address or none, and one warning per run", async () => {
+test("without a cursor, and if the settings say so, 300 instances are created with a right address or none, and one warning that a second one counts", async () => {
   using simulation = new Simulation({ ...unlimited, provisioningSeconds: 0.5 });
   const noCursor = { ...unlimited, cursorParameter: "none" };
   const run = simulation.begin(noCursor);
@@ -145,6 +145,9 @@ test("without a cursor, and if the settings say so, 300 instances are created wi
   expect(run.warnings).toEqual([
     expect.stringMatching(
       /are cut off before they show it, so its status and its address are not known/,
+    ),
+    expect.stringMatching(
+      /^199 more instances, as for web-\d+: the instance has left PROVISIONING/,
     ),
   ]);
   expectAllHeld(simulation);
@@ -163,7 +166,12 @@ test("without a cursor, and if the settings say so, 300 instances are created wi
   // At most two listings, each of one request without a status and one for each of three.
   expect(simulation.pages.length).toBeLessThanOrEqual(8);
   expect(simulation.stack.ids.sort()).toEqual(ids.sort());
-  expect(warnings).toEqual([expect.stringMatching(/the state keeps it unchanged/)]);
+  expect(warnings).toEqual([
+    expect.stringMatching(/the state keeps it unchanged/),
+    expect.stringMatching(
+      /^199 more instances, as for web-\d+: the instance is not in the listing/,
+    ),
+  ]);
 
   // While there are more instances than a listing shows, nothing proves that a deleted one is gone. The next run
   // deletes it.
