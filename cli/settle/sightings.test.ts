@@ -1,7 +1,11 @@
 /** Tests which listings may decide about a create. `tests/engine/settleWitness.test.ts` shows what becomes of it. */
 import { expect, test } from "@jest/globals";
-import { doubtsOf } from "../view";
-import { isVouched, placeDifference } from "./sightings";
+import { ledgerRecord } from "../../provider/testing/ledgerRecord";
+import { scene } from "../../provider/testing/scene";
+import type { ServiceListing } from "../listings";
+import type { Terminal } from "../terminal";
+import { doubtsOf, viewOf } from "../view";
+import { isVouched, placeDifference, sightingsOf } from "./sightings";
 import { held, pending, provider, scope, stateOf, urnOf } from "./testing/states";
 
 const live = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
@@ -49,3 +53,29 @@ test.each([
     expect(isVouched(doubt, state, listed, new Set<string>(scopes))).toBe(isShown);
   },
 );
+
+test.each([
+  ["a minute later, if the first shows none of ours", "live", [], 60],
+  ["a poll interval later, if the first shows what the state has", "live", ["i-0"], 3],
+  ["a poll interval later with a test token", "test", [], 3],
+] as const)("the second listing comes %s", async (_, tokenKind, listed, seconds) => {
+  const { session, service, clock, ctx } = scene();
+  for (const id of listed) service.has(id);
+  const origin = { ...session.connection.origin(), tokenKind };
+  const state = stateOf([held("db", "i-0", { outputs: { __origin: origin } })]);
+  const at = new Date(clock.date().getTime() - 3_600_000).toISOString();
+  const left = ledgerRecord("web", { ...origin, urn: urnOf("web"), scope, id: "i-1", at });
+  const record = { ...left, at, liveness: "dead", isHere: true, settle: () => undefined } as const;
+  using operation = session.operations.begin(300);
+  const listing = await session.list(operation);
+  const found = { session, origin, listing } as ServiceListing;
+  const view = viewOf([found], [state], [record], clock);
+  const { doubts } = view;
+  const said: string[] = [];
+  const io = { ...ctx, warn: (line: string) => void said.push(line) } as unknown as Terminal;
+  const search = { service: found, state, view, doubts, scopes: new Set<string>() };
+  const begunAt = clock.now();
+  expect([...(await sightingsOf(search, io)).values()]).toEqual([{ kind: "absent" }]);
+  expect((clock.now() - begunAt) / 1000).toBeCloseTo(seconds, 0);
+  expect(said).toEqual([expect.stringContaining(`for up to ${seconds} s`)]);
+});

@@ -1,7 +1,9 @@
 /** Asks the listings about each create in doubt, until they show its instance or prove that there is none (G3). */
 import { ask } from "../../provider/evidence/ask";
+import { shows } from "../../provider/evidence/listing";
 import { whyOpen } from "../../provider/evidence/why";
 import type { Subject } from "../../provider/evidence/witness";
+import { noneOfOursMs } from "../../provider/instance/existence";
 import { originDifference, type Origin } from "../../provider/origin";
 import { timeouts, waits } from "../../provider/session/operations";
 import type { ServiceListing } from "../listings";
@@ -103,13 +105,16 @@ function timesOf({ record }: CreateInDoubt, { service: { session }, view }: Sigh
   const { requestTimeoutMs, settlingMs, pollIntervalMs } = session.settings;
   // A killed run has noted only when its POST was about to be sent. What only the state knows was sent before that was read.
   const settledBy = record ? session.settledBy(record.at) : view.readAt + settlingMs;
-  return { listedBy: requestTimeoutMs + settledBy, pollIntervalMs };
+  const patience = noneOfOursMs(session, { origin: record }, { seconds: timeouts.look });
+  return { listedBy: requestTimeoutMs + settledBy, pollIntervalMs, noneOfOursMs: patience };
 }
 
 /** Returns how long the proof takes that the create has left nothing, without the time of the requests. */
 function proofMs(doubt: CreateInDoubt, search: SightingSearch, now: number): number {
-  const { listedBy, pollIntervalMs } = timesOf(doubt, search);
-  return Math.max(0, listedBy - now) + pollIntervalMs;
+  const { listing, session } = search.service;
+  const { listedBy, pollIntervalMs, noneOfOursMs = 0 } = timesOf(doubt, search);
+  const pauseMs = shows(listing, session.ours) ? 0 : noneOfOursMs;
+  return Math.max(0, listedBy - now) + Math.max(pollIntervalMs, pauseMs);
 }
 
 async function sightingOf(
@@ -129,7 +134,8 @@ async function sightingOf(
   const explained = new Set(isGenerated ? [] : [...ofOthers, ...inStates.map(({ id }) => id)]);
   const times = timesOf(doubt, search);
   const asked = record && { id: record.id ?? "", origin: record };
-  const known = () => ({ explained, vouchers: asked && session.state.vouchersOf(asked, origin) });
+  const vouchers = asked && session.state.vouchersOf(asked, origin);
+  const known = () => ({ explained, vouchers, ours: session.ours });
   for (const subject of subjectsOf(doubt)) {
     const verdict = await ask(session.listings, { subject, ...times }, signal, { known });
     if (verdict.kind === "listed") return verdict;

@@ -27,7 +27,7 @@ import {
 } from "./messages";
 import { previewCreate } from "./preview";
 import * as protocol from "./protocol";
-import { lookFor } from "../instance/existence";
+import { lookFor, noneOfOursMs } from "../instance/existence";
 import {
   goneInstance,
   keepOrThrow,
@@ -217,7 +217,8 @@ class Create implements Disposable {
     this.#api = api;
     this.#origin = origin;
     this.#args = { ...args, flavorId: flavor };
-    this.#spec = { ...specOf(session, { urn, inputs, origin }, args), flavor };
+    const patience = { noneOfOursMs: noneOfOursMs(session, { origin }, operation) };
+    this.#spec = { ...specOf(session, { urn, inputs, origin }, args), ...patience, flavor };
   }
 
   [Symbol.dispose](): void {

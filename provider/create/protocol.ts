@@ -13,6 +13,7 @@ import {
   mayStillTell,
   nextLookAt,
   see,
+  seeAfter,
   witnessOf,
   type Ids,
   type Open,
@@ -49,6 +50,8 @@ export interface CreateSpec {
   /** The settling time: how long after a POST a listing may lack the instance that the POST created. */
   settlingMs: number;
   pollIntervalMs: number;
+  /** As in `Question`. A preview has no use for it. */
+  noneOfOursMs?: number | undefined;
   /** The longest wait for the end of another run's create of the same resource. */
   patienceMs: number;
 }
@@ -142,6 +145,8 @@ export interface Look {
   recorded?: Ids;
   /** While a record is searched for: `KnownState.vouchersOf`. */
   vouchers?: ReadonlySet<string> | undefined;
+  /** While a record is searched for: `ListingSource.withoutOurs`. */
+  withoutOurs?: Evidence | undefined;
 }
 
 /** The side effects to carry out, in this order, and then the next state. */
@@ -327,9 +332,9 @@ function beginAnew(firstError?: RequestError): Transition {
  * id that it never lists. Other names are searched for only without an id, since something else may have them.
  */
 function searchFor(spec: CreateSpec, search: Search, listedBy: number): State {
-  const { pollIntervalMs } = spec;
+  const { pollIntervalMs, noneOfOursMs } = spec;
   const subject = subjectOf(spec, search.record);
-  const witness = witnessOf({ subject, listedBy, pollIntervalMs });
+  const witness = witnessOf({ subject, listedBy, pollIntervalMs, noneOfOursMs });
   return { phase: "searching", search, witness };
 }
 
@@ -347,15 +352,14 @@ function afterLook(spec: CreateSpec, state: StateOf<"searching">, event: Listing
       return failSearch(state, { kind: "notFound", because: error });
     return next({ ...state, wakeAt: Math.min(listedBy, now + spec.pollIntervalMs) });
   }
-  const { listing, vouchers, ...known } = event.look;
-  const { verdict, witness } = see(state.witness, listing, {
-    explained: explainedIn(known),
-    vouchers,
-  });
+  const { listing, vouchers, withoutOurs, shown } = event.look;
+  const explained = explainedIn(event.look);
+  const known = { explained, ours: explained, vouchers };
+  const { verdict, witness } = seeAfter(withoutOurs, state.witness, listing, known);
   const seen = { ...state, witness };
   switch (verdict.kind) {
     case "listed":
-      return found(spec, seen, { items: verdict.items, shown: known.shown });
+      return found(spec, seen, { items: verdict.items, shown });
     case "absent":
       return notFound(seen);
     case "open":
@@ -365,7 +369,7 @@ function afterLook(spec: CreateSpec, state: StateOf<"searching">, event: Listing
 }
 
 /** Returns the ids of the instances that the record's POST has not made: the session, and other records, explain them. */
-function explainedIn({ ours, shown, recorded }: Omit<Look, "listing">): ReadonlySet<string> {
+function explainedIn({ ours, shown, recorded }: Look): ReadonlySet<string> {
   return new Set([...ours.keys(), ...shown.keys(), ...(recorded?.keys() ?? [])]);
 }
 

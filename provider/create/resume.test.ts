@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "@jest/globals";
 import { ledgerFolder } from "../ledger/folder";
 import type { LedgerRecord } from "../ledger/record";
-import { propertyMap, Unknown, type PropertyValue } from "../pulumi/propertyValue";
+import { propertyMap, Secret, Unknown, type PropertyValue } from "../pulumi/propertyValue";
 import { createProvider } from "../provider";
 import { answered, fail, ready } from "../testing/fakeService";
 import { leaveInDoubt, ledgerRecord } from "../testing/ledgerRecord";
@@ -16,10 +16,12 @@ import {
   postsTo,
   scene,
   scopeId,
+  testToken,
   urnOf,
   type Scene,
 } from "../testing/scene";
 import { createInstance } from "../testing/calls";
+import { lookFor } from "../instance/existence";
 import { argsOf, specOf } from "./spec";
 import { reportInDoubt } from "./inDoubt";
 
@@ -147,6 +149,62 @@ test.each<[string, Partial<LedgerRecord>]>([
   await create(world);
   expect(postsTo(world)).toBe(1);
   expect(records(world)).toMatchObject([{ name: generated(2), givenBy: world.session.id }]);
+});
+
+test.each<[string, Partial<LedgerRecord>]>([
+  ["with an id", { id: "i-1" }],
+  ["whose answer is lost", {}],
+])(
+  "a billed create in doubt %s is not made anew because a listing shows none of ours for some seconds",
+  async (_, record) => {
+    const world = await afterKill({ record });
+    // A foreign instance proves nothing.
+    world.service.has("i-foreign");
+    const ended = create(world);
+    await world.clock.sleep(50_000);
+    world.service.has("i-1", { name: generated(1) });
+    expect(await ended).toMatchObject({ id: "i-1" });
+    expect(postsTo(world)).toBe(0);
+  },
+);
+
+test.each<[string, Inputs, number, number]>([
+  ["after a minute", {}, 900, 60],
+  ["at once with a test token", { apiToken: new Secret(testToken) }, 900, 3],
+  ["after the settling time, if that is shorter", { settlingSeconds: 20 }, 900, 20],
+  ["after half of the operation's time, if that is shorter", {}, 40, 20],
+])("where none of ours is listed, it is made anew %s", async (_, args, timeoutSeconds, seconds) => {
+  const world = await afterKill({ world: scene(args) });
+  let postedAt = -1;
+  world.service.posts.push((body, _signals, service) => {
+    postedAt = world.clock.now();
+    return ready(body, _signals, service);
+  });
+  const begunAt = world.clock.now();
+  await createInstance(world.session, { ...requestOf(generated(2)), timeoutSeconds });
+  expect((postedAt - begunAt) / 1000).toBeCloseTo(seconds, 0);
+});
+
+test("what took a minute for one create in doubt, or for a refresh, has not to be awaited by the next, nor if one of ours is listed", async () => {
+  const world = await afterKill();
+  const { session, clock } = world;
+  const begunAt = clock.now();
+  const operation = session.operations.begin(900);
+  const gone = { id: "i-0", origin: session.connection.origin(), acceptedAt: undefined };
+  expect((await lookFor(session, gone, operation)).verdict.kind).toBe("absent");
+  expect(clock.now() - begunAt).toBeGreaterThanOrEqual(60_000);
+  const refreshedAt = clock.now();
+  world.service.posts.push(ready);
+  await create(world);
+  expect(clock.now() - refreshedAt).toBeLessThan(5000);
+
+  const other = await afterKill();
+  other.service.has("i-other");
+  other.session.state.noteShown({ id: "i-other", origin: undefined });
+  other.service.posts.push(ready);
+  const otherBegunAt = other.clock.now();
+  await create(other);
+  expect(other.clock.now() - otherBegunAt).toBeLessThan(5000);
 });
 
 describe("a create stops, and the record stays, if", () => {

@@ -91,10 +91,11 @@ export function claimOf(session: Session, found: InFile): Exclude<Claim, { kind:
 
 /** Returns a listing together with what the session knows now, and in a search for `record`, what the ledger knows, too. */
 export function lookAt(session: Session, listing: Evidence, record?: LedgerRecord): Look {
-  const { engine, state, ledger, connection } = session;
+  const { engine, state, ledger, listings, connection } = session;
   const look = { listing, ours: engine.ours, shown: state.shown };
   if (record === undefined) return look;
   const { id = "", urn } = record;
   const vouchers = state.vouchersOf({ id, origin: record }, connection.origin());
-  return { ...look, recorded: ledger.idsOfOthers(urn), vouchers };
+  const { withoutOurs } = listings;
+  return { ...look, recorded: ledger.idsOfOthers(urn), vouchers, withoutOurs };
 }

@@ -3,7 +3,7 @@ import type { ListingSource } from "./listing";
 import {
   mayStillTell,
   nextLookAt,
-  see,
+  seeAfter,
   witnessOf,
   type Known,
   type Question,
@@ -21,8 +21,7 @@ interface Asking {
 /**
  * Returns the verdict of listings that began after the session's last write: a listed instance takes one, and the proof that
  * an instance is absent takes two or more. Waits only until the next listing may prove something (`nextLookAt`). An
- * incomplete listing ends the search. With `noneOfOursMs`, the first of the session's listings in a row that show none of ours counts,
- * also if it came before this call (`withoutOurs`).
+ * incomplete listing ends the search.
  *
  * @throws the error of a failed listing, or the reason of `signal`
  */
@@ -36,10 +35,7 @@ export async function ask(
   let witness = witnessOf(question);
   for (;;) {
     const listing = await listings.get(required, signal);
-    const facts = known();
-    const earlier = question.noneOfOursMs === undefined ? undefined : listings.withoutOurs;
-    if (earlier && !witness.firstLacking) witness = see(witness, earlier, facts).witness;
-    const { verdict, witness: next } = see(witness, listing, facts);
+    const { verdict, witness: next } = seeAfter(listings.withoutOurs, witness, listing, known());
     if (!mayStillTell(verdict) || !listing.complete) return verdict;
     onOpen();
     witness = next;

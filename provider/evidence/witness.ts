@@ -18,7 +18,7 @@ export interface Question<S extends Subject = Subject> {
    * How long after a listing that shows none of ours (`Known`) another one may prove that the subject is absent: such a listing may be
    * wrong for a while. By default, a poll interval.
    */
-  readonly noneOfOursMs?: number;
+  readonly noneOfOursMs?: number | undefined;
 }
 
 /**
@@ -43,7 +43,7 @@ export interface Known {
    * if the listings are surely those of the subject's tenant.
    */
   readonly vouchers?: ReadonlySet<string> | undefined;
-  /** The instances that the calls of the run have shown or made. */
+  /** The instances that the calls of the run have shown or made, and those of other creates in doubt. */
   readonly ours?: IdSet;
 }
 
@@ -149,6 +149,21 @@ export function see(
     verdict: { kind: "absent", proof: listing },
     witness: { question, lastSeen, firstLacking },
   };
+}
+
+/**
+ * Judges the next listing as `see` does. With `noneOfOursMs`, `withoutOurs` comes first: the first of the session's listings in a row
+ * that show none of ours (`ListingSource.withoutOurs`), so that what one call has awaited counts for the next, too.
+ */
+export function seeAfter(
+  withoutOurs: Evidence | undefined,
+  witness: Witness,
+  listing: Evidence,
+  known: Known,
+): ReturnType<typeof see> {
+  const counts = witness.question.noneOfOursMs !== undefined && !witness.firstLacking;
+  const begun = withoutOurs && counts ? see(witness, withoutOurs, known).witness : witness;
+  return see(begun, listing, known);
 }
 
 /** Whether the listing is surely of the tenant of these instances (`Known`). */

@@ -30,22 +30,28 @@ type Stake = "drop" | "say";
 /** The longest pause after a listing that shows none of ours. The settling time or half of the operation's time may be shorter. */
 const maxNoneOfOursMs = 60_000;
 
+/** Returns `Question.noneOfOursMs`. Undefined if the instance costs nothing. */
+export function noneOfOursMs(
+  session: Pick<Session, "settings">,
+  instance: Pick<Wanted, "origin">,
+  { seconds }: Pick<Operation, "seconds">,
+): number | undefined {
+  if (!isBilled(session, instance)) return undefined;
+  return Math.min(maxNoneOfOursMs, session.settings.settlingMs, (seconds * 1000) / 2);
+}
+
 /** Returns what listings are asked about an instance. */
 export function questionOf(
   session: Pick<Session, "settledBy" | "settings">,
   instance: Wanted,
-  { seconds }: Pick<Operation, "seconds">,
+  operation: Pick<Operation, "seconds">,
   stake: Stake = "drop",
 ): Question<{ id: string }> {
-  const { pollIntervalMs, settlingMs } = session.settings;
   return {
     subject: { id: instance.id },
     listedBy: listedBy(session, instance),
-    pollIntervalMs,
-    ...(stake === "drop" &&
-      isBilled(session, instance) && {
-        noneOfOursMs: Math.min(maxNoneOfOursMs, settlingMs, (seconds * 1000) / 2),
-      }),
+    pollIntervalMs: session.settings.pollIntervalMs,
+    noneOfOursMs: stake === "drop" ? noneOfOursMs(session, instance, operation) : undefined,
   };
 }
 
@@ -96,7 +102,10 @@ export async function briefly<T>(
 }
 
 /** Whether the instance costs money. Its recorded token kind decides, or the configured one if none is recorded. */
-export function isBilled({ settings }: Pick<Session, "settings">, { origin }: Wanted): boolean {
+export function isBilled(
+  { settings }: Pick<Session, "settings">,
+  { origin }: Pick<Wanted, "origin">,
+): boolean {
   return (origin ?? settings).tokenKind === "live";
 }
 

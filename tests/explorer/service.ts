@@ -83,7 +83,7 @@ function isEarly({ question, firstLacking }: Witness): boolean {
 
 /**
  * Listings that show every listed instance, and any choice of those that are not surely listed yet. Also, once in a history, one
- * that lacks a listed instance, an empty partial one, and two that fail.
+ * that lacks a listed instance, or some that lack all, an empty partial one, and two that fail.
  */
 function listingMoves(scene: Scene): Move[] {
   const tenant = tenantOf(scene.call.planned.spec.own.tokenHash);
@@ -105,18 +105,20 @@ function listingMoves(scene: Scene): Move[] {
       },
     });
   }
-  if (scene.call.state.phase === "searching" && !scene.world.hasLapsed) {
-    for (const lacked of shownIn(scene)) {
-      moves.push({
-        say: `lists all but ${lacked}`,
-        fault: "lapse",
-        do: (after) => {
-          after.world.hasLapsed = true;
-          const shown = shownIn(after).filter((id) => id !== lacked);
-          continueWith(after, { kind: "listed", look: lookAt(after, shown, true), now: 0 });
-        },
-      });
-    }
+  const { lapse } = scene.world;
+  const lapseMove = (lacked: readonly string[], fault: Fault | undefined): Move => ({
+    say: `lists all but ${lacked.join(", ")}`,
+    fault,
+    do: (after) => {
+      after.world.lapse = fault === "lapse" ? "over" : "now";
+      const shown = shownIn(after).filter((id) => !lacked.includes(id));
+      continueWith(after, { kind: "listed", look: lookAt(after, shown, true), now: 0 });
+    },
+  });
+  const surely = shownIn(scene);
+  if (scene.call.state.phase === "searching" && surely.length > 0) {
+    if (!lapse) moves.push(...surely.map((id) => lapseMove([id], "lapse")));
+    if (lapse !== "over") moves.push(lapseMove(surely, lapse ? undefined : "lists nothing"));
   }
   moves.push({
     ...partialListing,

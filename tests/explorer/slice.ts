@@ -34,6 +34,8 @@ export type Fault =
    * create can tell such a baseline from a true one.
    */
   | "lapse"
+  /** The same, and the listings lack all instances until the settling time passes. */
+  | "lists nothing"
   /** The accepted instance does not get ready. */
   | "unfinished"
   /** The operation's time-out. */
@@ -236,6 +238,7 @@ function specOf(plan: Plan & { scope: string }, run: number, resource: Resource)
     deleteFails: plan.deletePolicy === "fail",
     settlingMs,
     pollIntervalMs: 0,
+    noneOfOursMs: settlingMs,
     patienceMs: settlingMs,
   };
 }

@@ -520,12 +520,12 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
     acts: ["stranger"],
   },
   lapse: {
-    what: "once, a complete listing lacks an instance that exists",
+    what: "once, a complete listing lacks an instance that exists, or listings lack all for a while",
     runs: [
       [up(generated), up(explicit)],
       [up(generated), up(explicit), up(generated, { replace: true })],
     ],
-    faults: ["lapse", "500", "cut", "engine killed", "runner killed"],
+    faults: ["lapse", "lists nothing", "500", "cut", "engine killed", "runner killed"],
   },
   late: {
     what: "the service lists an instance under another name, or acts on a POST long after its connection was cut",

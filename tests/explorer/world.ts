@@ -181,8 +181,8 @@ export interface World {
   faults: number;
   /** What people may still do, each act once. */
   acts: Act[];
-  /** Set once the fault "lapse" has happened. */
-  hasLapsed?: boolean;
+  /** Whether the fault "lists nothing" goes on, or that or "lapse" is over. */
+  lapse?: "now" | "over";
 }
 
 /** A run in a world. */
@@ -278,6 +278,7 @@ export function passTime(world: World): void {
   }
   const rows = [...world.ledgers.flat(), ...world.runs.flatMap(({ memory }) => memory)];
   for (const row of rows) row.young &&= isUnderWay(world, row);
+  if (world.lapse === "now") world.lapse = "over";
   // A plugin whose engine is gone ends before the settling time has passed.
   world.runs = world.runs.filter(({ engine }) => engine === "alive");
   for (const call of world.runs.flatMap((run) => run.calls)) {
@@ -306,10 +307,12 @@ function movedBack(state: State): State {
     changed = { ...state, waiting: { ...state.waiting, until } };
   }
   if (state.phase === "takingOver" && state.listedBy > 0) changed = { ...state, listedBy: 0 };
-  if (state.phase === "searching" && state.witness.question.listedBy > 0) {
-    const { witness } = state;
-    const question = { ...witness.question, listedBy: 0 };
-    changed = { ...state, witness: { ...witness, question } };
+  if (state.phase === "searching") {
+    const { question, provesAt = 0, ...series } = state.witness;
+    const first = series.firstLacking && { ...series.firstLacking, endedAt: -settlingMs };
+    const lacking = first && { firstLacking: first, provesAt: Math.max(0, provesAt - settlingMs) };
+    const witness = { question: { ...question, listedBy: 0 }, ...series, ...lacking };
+    changed = { ...state, witness };
   }
   if ("attempt" in state && state.attempt?.baseline.begunAt === 0) {
     const baseline = { ...state.attempt.baseline, begunAt: -settlingMs };

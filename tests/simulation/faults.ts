@@ -70,8 +70,6 @@ export const hidingFaults: Readonly<Record<string, Fault>> = {
 
 /** Less than half of the shortest time-out. */
 export const hidingMs = 10_000;
-/** What a run meets once such a list comes again. Two of them prove that a create in doubt, which no state has, made nothing. */
-export const hidesAgain = "a list that hides again";
 
 export const postFaults: Readonly<Record<string, Fault>> = {
   "an instance that ends OFFLINE": { kind: "endsAs", status: "OFFLINE" },

@@ -15,7 +15,7 @@ import { isNameFor } from "../../provider/instance/naming";
 import type { Found } from "../../provider/ledger/record";
 import { logicalName } from "../../provider/pulumi/urn";
 import type { Engine, Stack } from "./engine";
-import { hidesAgain, hidingFaults, listFaults } from "./faults";
+import { hidingFaults, listFaults } from "./faults";
 import type { History, RunPlan, Words } from "./history";
 
 /** An instance that a run of the history has created. */
@@ -219,8 +219,7 @@ export class PromiseChecker {
     const listedName = this.service.control.instance(first.id)?.name;
     const isRenamed = listedName !== first.name;
     const isFound = inDoubt.has(first.id) || (inDoubt.has(first.name) && first.disk === disk);
-    const isHidden = metFaults.has("ids that change") || metFaults.has(hidesAgain);
-    if (isFound) return isRenamed || isHidden;
+    if (isFound) return isRenamed || metFaults.has("ids that change");
     // The listing was not complete, and a message said so.
     if (reportedPartial && leftovers !== "fail") return true;
     // A fault hid the first one.

@@ -16,7 +16,7 @@ import { partialNotice } from "../../provider/create/messages";
 import type { Found } from "../../provider/ledger/record";
 import { tokenHash, type Origin } from "../../provider/origin";
 import { defaultProvider, Engine, Stack, type Calls, type Held, type Program } from "./engine";
-import { faultNamed, hidesAgain, hidingFaults, hidingMs, type Fault } from "./faults";
+import { faultNamed, hidingFaults, hidingMs, type Fault } from "./faults";
 import type { End, History, RequestKind, RunPlan, Words } from "./history";
 import { PromiseChecker, type Made, type Poster } from "./promiseChecker";
 import { Machine, PluginProcess, start } from "./machine";
@@ -645,11 +645,7 @@ class HistoryRun {
   /** A list may lack what exists once, or with a live token for a while. */
   #mayHide(run: Run): boolean {
     const since = this.#hidingSince.get(run);
-    if (since !== undefined) {
-      const mayAgain = this.#history.live && this.#timeline.now - since < hidingMs;
-      if (mayAgain) run.metFaults.add(hidesAgain);
-      return mayAgain;
-    }
+    if (since !== undefined) return this.#history.live && this.#timeline.now - since < hidingMs;
     this.#hidingSince.set(run, this.#timeline.now);
     return true;
   }
