@@ -118,6 +118,11 @@ export class RequestError extends Error {
     return new RequestError({ ...this.#failure, ...knowledge }, { cause: this.cause });
   }
 
+  /** The message without the request_id, which differs from request to request. */
+  get commonMessage(): string {
+    return this.message.replace(this.service.requestId ?? "", "");
+  }
+
   /** As in `ClientOptions`. */
   get words(): SettingWords | undefined {
     return this.#failure.words;

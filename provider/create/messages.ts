@@ -85,10 +85,7 @@ export interface RefusedFlavor {
 /** Returns the error of a create for which the service has refused each flavor. */
 export function noFlavorError(refused: readonly RefusedFlavor[], cause: RequestError): Error {
   const answers = refused.map(({ flavor, error }) => `${flavor}: ${error.message}`);
-  // Only the ids of the requests differ.
-  const texts = refused.map(({ error: { message, service } }) =>
-    message.replace(service.requestId ?? "", ""),
-  );
+  const texts = refused.map(({ error }) => error.commonMessage);
   const report: Report =
     new Set(texts).size === 1
       ? {

@@ -72,8 +72,7 @@ export class Notices {
 /** Returns the shared part of a report without the ids of requests, which differ from instance to instance. */
 function sharedSubject({ shared, requests = [] }: Report): string {
   return requests.reduce(
-    (text, { message, service }) =>
-      text.replaceAll(message, () => message.replace(service.requestId ?? "", "")),
+    (text, { message, commonMessage }) => text.replaceAll(message, () => commonMessage),
     shared.join("\n"),
   );
 }
