@@ -13,7 +13,7 @@ export type WaitEnd =
   | "over"
   /** The instance has left PROVISIONING, but the list that should show it now is cut off. */
   | "cutOff"
-  /** The instance was listed before, and is now proven gone (guarantee G3). */
+  /** A listing has shown the instance, and later ones prove that it is gone (guarantee G3). */
   | "gone";
 
 /**

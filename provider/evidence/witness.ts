@@ -129,7 +129,7 @@ export function see(
     return open(why, { firstLacking: first, provesAt, wereDifferent: areDifferent });
   };
 
-  // What was listed before, and is none of all that are PROVISIONING now, has left PROVISIONING. The pages of a cursor may show it next.
+  // A subject that was listed, and that all of PROVISIONING lacks, has left PROVISIONING. The next pages of a cursor may show it.
   const isPassing = listing.complete || listing.cursorProblem?.isLasting === false;
   if (lastSeen && !isPassing && isCutOff(listing)) return open("cutOff");
   if (listing.begunAt < listedBy) return open("early");
