@@ -3,12 +3,12 @@
  * of `--plan`.
  */
 import type { Command } from "commander";
-import { inStack, ownCommand } from "../provider/advice";
+import { inStack, pluginCommand } from "../provider/advice";
 import type { ListItem } from "../provider/api/contract";
 import { OperationFailed } from "../provider/errors";
 import { whyIncomplete, whyOpen } from "../provider/evidence/why";
 import type { Verdict } from "../provider/evidence/witness";
-import { lookFor } from "../provider/instance/existence";
+import { askAbout } from "../provider/instance/existence";
 import { logicalName } from "../provider/pulumi/urn";
 import { redactionMark } from "../provider/redaction";
 import { timeouts } from "../provider/session/operations";
@@ -91,7 +91,7 @@ export function addAudit(program: Command, io: Terminal): void {
       printData({ result, ...(summary ? { ...summary, ...findings } : { undecided }) }, io);
     } else if (summary) {
       const [target, ...others] = stack;
-      const planning = ownCommand("audit", "--plan", "FILE", ...givenOptions(options));
+      const planning = pluginCommand("audit", "--plan", "FILE", ...givenOptions(options));
       const inOne = inStack(planning, others.length > 0 ? "<name>" : target);
       printReport(summary, findings, plan === undefined ? inOne : undefined, io);
       if (plan === undefined) io.print(verdict);
@@ -161,7 +161,7 @@ async function lookTwice(services: readonly ServiceListing[], io: Terminal): Pro
     return { ...first, searched: new Map() };
   const checks = [...first.missing].map(async ([instance, { session }]) => {
     using operation = session.operations.begin(timeouts.look);
-    const { verdict } = await lookFor(session, instance, operation);
+    const { verdict } = await askAbout(session, instance, operation);
     const why = verdict.kind === "open" ? whyOpen(verdict, session) : undefined;
     return [instance, { kind: verdict.kind, why }] as const;
   });
@@ -197,7 +197,7 @@ function summarize(seen: Audited, findings: Findings): Summary {
     const { item, managers } = listed;
     if (managers.length > 0) {
       const resources = managers.map(({ stack, urn }) => ({ stack, urn }));
-      const name = shownName(item, seen);
+      const name = nameToPrint(item, seen);
       managed.push({ id: item.id, name, status: item.status ?? "", resources });
     } else addUnmanaged(listed, seen, findings);
   }
@@ -235,7 +235,7 @@ function summarize(seen: Audited, findings: Findings): Summary {
 }
 
 /** Returns the name for the report. A name that a program made a secret is hidden. */
-function shownName({ id, name = "" }: ListItem, { held }: View, maker?: CreateInDoubt): string {
+function nameToPrint({ id, name = "" }: ListItem, { held }: View, maker?: CreateInDoubt): string {
   const isSecret = held.get(id)?.some(({ isNameSecret }) => isNameSecret);
   return isSecret || (maker && maker.name === undefined) ? redactionMark : name;
 }
@@ -250,7 +250,7 @@ function addUnmanaged(
   const { origin } = service;
   const maker = makerOf(item, seen.doubts, origin);
   const namesake = seen.held.get(id)?.find((one) => one.origin?.tokenKind === origin.tokenKind);
-  const name = shownName(item, seen, maker);
+  const name = nameToPrint(item, seen, maker);
   const why = [
     // It is the same instance if both addresses are of one service, or both accounts are users of one tenant.
     namesake &&

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import metadata from "../metadata.json";
 import { TimedOut } from "../provider/abort";
-import { ownCommand, pageAt } from "../provider/advice";
+import { pluginCommand, pageAt } from "../provider/advice";
 import type { Text } from "../provider/context";
 import { pageLimit } from "../provider/api/serviceConstants";
 import { whyIncomplete } from "../provider/evidence/why";
@@ -128,7 +128,7 @@ async function checkListing(session: Session): Promise<Finding> {
   if (listing.complete)
     return ok("listing", `${instances}; ${pages}only a create shows whether the token may create`);
   const found = `${instances}, but \`pulumi refresh\` drops none: ${whyIncomplete(listing, session)}`;
-  const asked = `\`${ownCommand("probe")}\` finds out with a test token whether there is a cursor.`;
+  const asked = `\`${pluginCommand("probe")}\` finds out with a test token whether there is a cursor.`;
   const page = `What an incomplete listing means: ${pageAt("scaling.md")}`;
   return warning("listing", found, `${asked} ${page}`);
 }

@@ -3,7 +3,7 @@
  * beside the bundle, which only this command loads.
  */
 import type { Command } from "commander";
-import { ownCommand } from "../provider/advice";
+import { pluginCommand } from "../provider/advice";
 import type { Terminal } from "./terminal";
 
 /** Adds the command `emulator`. The emulator parses its arguments itself, and prints its own help. */
@@ -19,6 +19,6 @@ export function addEmulator(program: Command, io: Terminal): void {
       // `runByHand` ends the process at Ctrl-C. The emulator closes its database first.
       process.removeAllListeners("SIGINT");
       const { main } = await import("../emulator/bundled.js");
-      io.exitCode = await main(args, ownCommand("emulator"));
+      io.exitCode = await main(args, pluginCommand("emulator"));
     });
 }

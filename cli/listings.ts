@@ -1,12 +1,12 @@
 /** The listing of the service, for the commands that need it, and how they explain that it failed. */
 import { Canceled, isEnded, TimedOut } from "../provider/abort";
 import { nextStep } from "../provider/advice";
-import { RequestError } from "../provider/api/errors";
+import { RequestError } from "../provider/api/requestError";
 import { OperationFailed } from "../provider/errors";
 import type { Listing } from "../provider/evidence/listing";
 import type { Origin } from "../provider/origin";
 import { timeouts } from "../provider/session/operations";
-import { commandRun, Session } from "../provider/session/session";
+import { commandOptions, Session } from "../provider/session/session";
 import type { FoundSettings } from "./settings";
 import { count, type Finding, type Terminal } from "./terminal";
 
@@ -49,7 +49,7 @@ export function beginSession(
 ) {
   // Ctrl-C ends the whole process.
   const canceler = new AbortController();
-  const run = commandRun(variables, stack);
+  const run = commandOptions(variables, stack);
   if (patienceMs !== undefined) run.patienceMs = patienceMs;
   const session = new Session(settings, io, () => canceler.signal, run);
   return { session, cancel: () => canceler.abort(new Canceled()) };

@@ -148,7 +148,7 @@ export async function readConfig(stackOption: string | undefined, env: Env): Pro
     });
     const nameArgs = ["stack", "--show-name", "--fully-qualify-stack-names", ...stackArgs];
     const stack = (await runPulumi(nameArgs, env, stackAdvice)).trim();
-    if (stackOption !== undefined || env["PULUMI_STACK"]) await requireOwnStack(stack, env);
+    if (stackOption !== undefined || env["PULUMI_STACK"]) await requireStackOfProject(stack, env);
     return { stack, config: propertyMap(Object.fromEntries(settings)) };
   } catch (error) {
     const { found } = asProblem(error);
@@ -174,7 +174,7 @@ async function listStacks(env: Env, next: string, ...options: string[]): Promise
 }
 
 /** @throws Problem if the stack is of another project, since the CLI would read this folder's settings for it */
-async function requireOwnStack(name: string, env: Env): Promise<void> {
+async function requireStackOfProject(name: string, env: Env): Promise<void> {
   if ((await listStacks(env, stackAdvice)).includes(name)) return;
   const problem = `stack ${name} does not belong to the project of this folder, which has its own settings`;
   throw new Problem(problem, stackAdvice);

@@ -50,7 +50,7 @@ const exportSchema = z.object({
 });
 
 /** A resource in the state of a stack, with what is missing filled in. */
-export type StateResource = ReturnType<typeof resourceOf>;
+export type StateResource = ReturnType<typeof stateResource>;
 
 /** A create that was under way when an engine ended. `index` is its place among the pending operations of the export. */
 export type PendingCreate = StateResource & { readonly index: number };
@@ -73,13 +73,13 @@ export function parseState(stack: string, text: string): StackState {
   const { deployment } = exportSchema.parse(JSON.parse(text));
   // The engine drops operations of other kinds by itself, since their resources are in the state.
   const pending = (deployment?.pending_operations ?? []).flatMap(({ resource, type }, index) =>
-    type === "creating" ? [{ ...resourceOf(resource, stack), index }] : [],
+    type === "creating" ? [{ ...stateResource(resource, stack), index }] : [],
   );
-  const resources = (deployment?.resources ?? []).map((one) => resourceOf(one, stack));
+  const resources = (deployment?.resources ?? []).map((one) => stateResource(one, stack));
   return { stack, text, resources, pending };
 }
 
-function resourceOf(raw: z.infer<typeof resourceSchema>, stack: string) {
+function stateResource(raw: z.infer<typeof resourceSchema>, stack: string) {
   const { urn, id, type, provider } = raw;
   const inputs = propertyMap(raw.inputs);
   const { origin, acceptedAt, known } = new Instance({

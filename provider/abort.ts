@@ -1,5 +1,5 @@
 /** Ends operations early: a cancel (`Canceled`) or a time-out (`TimedOut`) aborts the operation's AbortSignal. */
-import type { RequestError } from "./api/errors";
+import type { RequestError } from "./api/requestError";
 import type { Clock } from "./clock";
 
 /** The engine sent Cancel (Ctrl-C), a signal such as SIGTERM asked the plugin to end, or the engine is gone. */

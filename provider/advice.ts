@@ -3,10 +3,10 @@ import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import metadata from "../metadata.json";
 import { attempt } from "./attempt";
-import type { RequestError, SettingWords } from "./api/errors";
+import type { RequestError, SettingWords } from "./api/requestError";
 import type { SettingName, SettingVariables } from "./config/settings";
 import type { Report } from "./errors";
-import { executablePath, ownFolder } from "./process/executable";
+import { executablePath, bundleFolder } from "./process/executable";
 import { pulumiHome } from "./pulumi/home";
 import { instanceToken } from "./pulumi/names";
 import { programQuote, shellQuote } from "./shellQuote";
@@ -211,7 +211,7 @@ export const pluginRun = `pulumi plugin run --kind resource ${metadata.name} --`
  * Returns a command of the plugin, as a person types it on this machine. `pulumi plugin run` finds installed plugins, but not
  * the one that a project names, and one on PATH only if a person's shell has the same PATH. Those are named by their path.
  */
-export function ownCommand(...words: readonly string[]): string {
+export function pluginCommand(...words: readonly string[]): string {
   const start = isInstalled() ? pluginRun : programQuote(executablePath());
   return [start, ...words.map((word) => shellQuote(word))].join(" ");
 }
@@ -219,12 +219,12 @@ export function ownCommand(...words: readonly string[]): string {
 /** Whether Pulumi has installed this plugin: its folder is one of those in the Pulumi home. */
 function isInstalled(): boolean {
   const plugins = join(pulumiHome(process.env), "plugins");
-  return attempt(() => dirname(realpathSync(ownFolder)) === realpathSync(plugins)) ?? false;
+  return attempt(() => dirname(realpathSync(bundleFolder)) === realpathSync(plugins)) ?? false;
 }
 
 /** Returns the command that settles what is in doubt, with these options. */
 export function settleCommand(...options: readonly string[]): string {
-  return ownCommand("settle", ...options);
+  return pluginCommand("settle", ...options);
 }
 
 /** Returns the command that imports what the plan in `file` names, into `stack` or into the current stack. */

@@ -1,6 +1,6 @@
 /** The errors that leave an operation. `provider.ts` translates RequestError, Canceled and TimedOut into them. Any other is a defect. */
 import metadata from "../metadata.json";
-import type { RequestError } from "./api/errors";
+import type { RequestError } from "./api/requestError";
 import type { Text } from "./context";
 import type { PropertyMap } from "./pulumi/propertyValue";
 

@@ -1,7 +1,7 @@
 /** Tests of the provider as a whole, with a fake service and a real ledger. */
 import { afterEach, expect, jest, test } from "@jest/globals";
-import type { SettingWords } from "./api/errors";
-import { EngineRun } from "./engineRun";
+import type { SettingWords } from "./api/requestError";
+import { Engine } from "./engine";
 import { type InstanceUnfinished, OperationCanceled, OperationFailed } from "./errors";
 import {
   propertyMap,
@@ -320,7 +320,7 @@ test("the engine's run notes a call before the look that ends a doubt is awaited
   const { provider, service } = await configured();
   jest.spyOn(Session.prototype, "noteShown").mockReturnValue(true);
   service.listFaults.push(() => new Promise(() => undefined));
-  const noted = jest.spyOn(EngineRun.prototype, "delete");
+  const noted = jest.spyOn(Engine.prototype, "delete");
   const ended = errorOf(provider.delete(removal));
   expect(noted).toHaveBeenCalledWith(removal);
   provider.cancel("interrupted");

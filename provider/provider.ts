@@ -1,7 +1,7 @@
 /** The `Provider` of the process, which passes each request to the instance resource or the functions. */
 import { Canceled, pauseLines, TimedOut } from "./abort";
 import { requestReport } from "./advice";
-import { RequestError } from "./api/errors";
+import { RequestError } from "./api/requestError";
 import { checkConfig } from "./config/configuration";
 import type { ProviderContext } from "./context";
 import {
@@ -85,7 +85,7 @@ class ComputeProvider implements calls.Provider {
 
   readonly read = this.#inSession("read", async (session, request: calls.ReadRequest) => {
     const found = await readInstance(session, request, session.engine.read(request));
-    return found && kept(session, found);
+    return found && withNextRead(session, found);
   });
 
   readonly invoke = this.#inSession("read", invoke);
@@ -109,7 +109,7 @@ class ComputeProvider implements calls.Provider {
     const imported = engine.check(request);
     if (imported && session) noteImport(session, imported);
     const { findings, ...checked } = checkInstance(request, {
-      scope: session ? session.run.scope : "",
+      scope: session ? session.options.scope : "",
       isNameTaken: (name) => engine.noteName(name, urn),
     });
     const hiddenInputs = this.#hideSecrets(checked.inputs);
@@ -148,7 +148,7 @@ class ComputeProvider implements calls.Provider {
     } catch (error) {
       this.#run.noteFailure();
       const { urn, id } = request;
-      const own = ownError(
+      const own = asOurError(
         error,
         `${id === undefined ? "nothing was" : `instance ${id} was not`} ${done}`,
       );
@@ -194,9 +194,9 @@ async function succeeded(
   session: Session,
   request: calls.CreateRequest | calls.UpdateRequest,
   response: Promise<calls.CreateResponse>,
-): Promise<calls.Kept<calls.CreateResponse>> {
+): Promise<calls.StateReply<calls.CreateResponse>> {
   // A preview answers what an `up` would find, and finds nothing.
-  if (request.preview) return kept(session, await response);
+  if (request.preview) return withNextRead(session, await response);
   const { urn } = request;
   const note = (id: string, outputs: PropertyMap) => {
     const isAwaited = session.state.unfinished.has(id);
@@ -205,7 +205,7 @@ async function succeeded(
   try {
     const reply = await response;
     note(reply.id, reply.outputs);
-    return kept(session, reply);
+    return withNextRead(session, reply);
   } catch (error) {
     if (error instanceof InstanceUnfinished) note(error.id, error.state.outputs);
     throw error;
@@ -213,10 +213,10 @@ async function succeeded(
 }
 
 /** Adds to the reply whether the next run is to begin with a Read of the instance. */
-function kept<T extends { outputs: PropertyMap }>(
+function withNextRead<T extends { outputs: PropertyMap }>(
   { settings }: Session,
   response: T,
-): calls.Kept<T> {
+): calls.StateReply<T> {
   return {
     ...response,
     refreshBeforeUpdate: settings.refreshBeforeUpdate || isUnfinished(response.outputs),
@@ -227,7 +227,7 @@ function kept<T extends { outputs: PropertyMap }>(
  * Translates an error about a request, a cancel or a time-out into one of `errors.ts`: once a request that may have changed
  * something was sent, the operation itself reports the outcome. `own`: as in `Report`.
  */
-function ownError(error: unknown, own: string): unknown {
+function asOurError(error: unknown, own: string): unknown {
   if (error instanceof RequestError)
     return new OperationFailed(requestReport(own, error), { cause: error });
   if (error instanceof Canceled) return new OperationCanceled();

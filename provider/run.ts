@@ -1,7 +1,7 @@
 /** A run of an engine: the one configuration that it has, and how it ends. */
 import * as crypto from "node:crypto";
 import { Canceled } from "./abort";
-import { EngineRun } from "./engineRun";
+import { Engine } from "./engine";
 import { explicitProvider } from "./pulumi/urn";
 import { resolveSettings, settingVariables } from "./config/configuration";
 import { decideForRun, wordsForRun } from "./config/oneRun";
@@ -19,7 +19,7 @@ export class Run {
   /** The id of the session. */
   readonly #id: string;
   /** What the calls are about. */
-  readonly engine: EngineRun;
+  readonly engine: Engine;
   #session: Session | undefined;
   /** Why the recorded settings make no session. */
   #refusal: Error | undefined;
@@ -33,7 +33,7 @@ export class Run {
     this.#ctx = ctx;
     // With its process id, a person finds a run that is in the way (`displayRun`).
     this.#id = `${process.pid}_${Buffer.from(randomBytes(6)).toString("hex")}`;
-    this.engine = new EngineRun(ctx, "recorded", this.#id);
+    this.engine = new Engine(ctx, "recorded", this.#id);
   }
 
   /** Undefined until Configure, and if the recorded settings can't work. */

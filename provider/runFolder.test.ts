@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { EngineRun } from "./engineRun";
+import { Engine } from "./engine";
 import { systemDisk } from "./ledger/disk";
 import { propertyMap } from "./pulumi/propertyValue";
 import { urnOf } from "./testing/scene";
@@ -15,7 +15,7 @@ const olds = propertyMap({ name: "web" });
 /** Returns what makes processes of engines whose Pulumi home is this folder, and the folder of their runs. */
 function processesIn(home: string, disk = systemDisk) {
   const processOf = (address = "127.0.0.1:1") =>
-    new EngineRun({ env: { PULUMI_HOME: home }, engineAddress: () => address, disk });
+    new Engine({ env: { PULUMI_HOME: home }, engineAddress: () => address, disk });
   return { processOf, runs: join(home, "compute", "runs") };
 }
 

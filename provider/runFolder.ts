@@ -23,7 +23,7 @@ interface Header {
 
 const version = 1;
 /** How long the folder of a killed run is kept: longer than any run takes. */
-const keptMs = 7 * 24 * 60 * 60 * 1000;
+const lifetimeMs = 7 * 24 * 60 * 60 * 1000;
 
 /**
  * The folder of one run, as one of its processes reads and writes it. A disk error only means that nothing is told. `Line`: what a
@@ -108,7 +108,7 @@ export class RunFolder<Line extends { readonly urn: string }> {
   #removeOld(): void {
     const folder = this.#folder;
     if (folder === undefined) return;
-    const oldest = this.#clock.date().getTime() - keptMs;
+    const oldest = this.#clock.date().getTime() - lifetimeMs;
     for (const old of this.#list(dirname(folder))) {
       if ((attempt(() => this.#disk.stat(old)?.mtimeMs) ?? Infinity) >= oldest) continue;
       for (const file of this.#list(old)) this.#disk.remove(file);

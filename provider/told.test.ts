@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "@jest/globals";
-import { RequestError } from "./api/errors";
+import { RequestError } from "./api/requestError";
 import type { ClientOptions } from "./api/options";
 import { InstanceUnfinished } from "./errors";
 import { ledgerFolder } from "./ledger/folder";

@@ -25,11 +25,11 @@ export interface StepCost {
 }
 
 /** What a step has found out, or why it has not. */
-export type Found<T> =
+export type StepResult<T> =
   { readonly kind: "found"; readonly value: T } | { readonly kind: "open"; readonly why: string };
 
 /** An answer of the service that refuses a request. */
-export interface Refusal {
+export interface RefusedAnswer {
   readonly status: number | undefined;
   readonly code: string | undefined;
   readonly message: string;
@@ -45,20 +45,20 @@ export interface Refusal {
 /** An answer of the service. */
 export type Answer<T> =
   | { readonly kind: "answered"; readonly value: T }
-  | { readonly kind: "refused"; readonly refusal: Refusal };
+  | { readonly kind: "refused"; readonly refusal: RefusedAnswer };
 
 /** The answer to GET /v2/account. */
 export type AccountFact =
   | { readonly kind: "id"; readonly id: string }
   | { readonly kind: "noId" }
-  | { readonly kind: "refused"; readonly refusal: Refusal };
+  | { readonly kind: "refused"; readonly refusal: RefusedAnswer };
 
 /** The listing without any parameter, and with an unknown one. */
 export interface ListingFact {
   readonly listed: number;
   readonly hasMore: boolean;
   /** Undefined if an unknown parameter is ignored. */
-  readonly refusal: Refusal | undefined;
+  readonly refusal: RefusedAnswer | undefined;
 }
 
 /** What a service does with a parameter that may be its cursor. */
@@ -87,7 +87,7 @@ export interface OrderFact {
 }
 
 /** What listings have shown of an instance. Times count from its 202. */
-export interface Sighting {
+export interface ListedFact {
   /** The first listing that shows it. */
   listedAt?: number;
   /** The last listing that lacks it. */
@@ -109,20 +109,20 @@ export interface Made {
   readonly postMs: number;
   /** Undefined if its answer was lost, and a listing has shown the instance. */
   readonly accepted: Accepted | undefined;
-  readonly sighting: Sighting;
+  readonly sighting: ListedFact;
 }
 
 /** The outcome of a POST. `known`: the answer names an instance that was there before. */
 export type CreateFact =
   | { readonly kind: "made"; readonly made: Made }
   | { readonly kind: "known"; readonly id: string }
-  | { readonly kind: "refused"; readonly refusal: Refusal };
+  | { readonly kind: "refused"; readonly refusal: RefusedAnswer };
 
 /** What a second POST with the same name does: another instance, the same one again, or a refusal. */
 export type SameNameFact =
   | { readonly kind: "another" }
   | { readonly kind: "same" }
-  | { readonly kind: "refused"; readonly refusal: Refusal };
+  | { readonly kind: "refused"; readonly refusal: RefusedAnswer };
 
 /** A path, and what DELETE does there. The value of an answer is its HTTP status. */
 export interface DestroyTry {
@@ -142,20 +142,20 @@ export interface Facts {
     Settings,
     "cursorParameter" | "destroyPath" | "settlingMs" | "pollIntervalMs"
   >;
-  readonly account: Found<AccountFact>;
-  readonly listing: Found<ListingFact>;
-  readonly cursor: Found<CursorFact>;
-  readonly order: Found<OrderFact>;
-  readonly create: Found<CreateFact>;
-  readonly sameName: Found<SameNameFact>;
-  readonly destroy: Found<readonly DestroyTry[]>;
+  readonly account: StepResult<AccountFact>;
+  readonly listing: StepResult<ListingFact>;
+  readonly cursor: StepResult<CursorFact>;
+  readonly order: StepResult<OrderFact>;
+  readonly create: StepResult<CreateFact>;
+  readonly sameName: StepResult<SameNameFact>;
+  readonly destroy: StepResult<readonly DestroyTry[]>;
   /** The instances that were made and not destroyed. */
   readonly left: readonly string[];
   readonly steps: readonly StepCost[];
 }
 
 /** Says that a step has found something out. */
-export function found<T>(value: T): Found<T> {
+export function foundOut<T>(value: T): StepResult<T> {
   return { kind: "found", value };
 }
 

@@ -18,7 +18,7 @@ import {
 } from "../settings";
 import { isInstance } from "../state";
 import { count, printData, type Terminal } from "../terminal";
-import { found, open, type Facts, type Found } from "./facts";
+import { foundOut, open, type Facts, type StepResult } from "./facts";
 import { askAccount, askCursor, askListing } from "./reads";
 import { namePrefix, Sandbox, type SandboxIds } from "./sandbox";
 import { Steps } from "./steps";
@@ -66,7 +66,7 @@ export function addProbe(program: Command, io: Terminal): void {
       commandLineError(command, "Give --flavor, --image and --vpc together.");
     const { findings, found: settings } = await checkSettings(options, stack, io);
     if (!settings) throw new OperationFailed(failedLines(findings));
-    const facts = await gather(settings, options, io);
+    const facts = await findFacts(settings, options, io);
     if (facts === undefined) {
       io.exitCode = 130;
       return;
@@ -75,13 +75,13 @@ export function addProbe(program: Command, io: Terminal): void {
     const { left, steps } = facts;
     const { baseUrl, tokenKind } = settings.settings;
     if (json) printData({ service: { baseUrl, tokenKind }, ...table, left, steps }, io);
-    else linesOf(table, facts).forEach(io.print);
+    else tableLines(table, facts).forEach(io.print);
     io.exitCode = table.open.length > 0 ? 1 : 0;
   });
 }
 
 /** Gathers the facts. Resolves to undefined after Ctrl-C. @throws Error if the service can't be asked (`explainError`) */
-async function gather(
+async function findFacts(
   settings: FoundSettings,
   options: ProbeOptions,
   io: Terminal,
@@ -90,8 +90,8 @@ async function gather(
   const { tokenKind, baseUrl } = settings.settings;
   const note = options.json ? io.warn : io.print;
   note(`service    ${baseUrl} (${tokenKind} token)`);
-  const account = found(await steps.run("account", askAccount));
-  const listing = found(await steps.run("listing", askListing));
+  const account = foundOut(await steps.run("account", askAccount));
+  const listing = foundOut(await steps.run("listing", askListing));
   const ids = await idsToMake(settings, options, note, io);
   const answers =
     ids.kind === "open"
@@ -108,7 +108,7 @@ async function idsToMake(
   { flavor, image, vpc, yes, json }: ProbeOptions,
   note: (line: string) => void,
   io: Terminal,
-): Promise<Found<SandboxIds>> {
+): Promise<StepResult<SandboxIds>> {
   if (tokenKind !== "test") return open(`with a ${tokenKind} token, probe only reads`);
   const given = flavor && image && vpc && { flavor_id: flavor, image_id: image, vpc_id: vpc };
   const ids = given || (stack && (await idsOfStack(stack, baseUrl, io)));
@@ -118,7 +118,7 @@ async function idsToMake(
   note(`           flavor ${ids.flavor_id}, image ${ids.image_id}, VPC ${ids.vpc_id}`);
   const agreed = yes ?? (json ? undefined : await io.ask("Make them?"));
   if (agreed === undefined) return open("nobody can be asked here: --yes makes instances");
-  return agreed ? found(ids) : open("no instance was to be made");
+  return agreed ? foundOut(ids) : open("no instance was to be made");
 }
 
 /** Returns what an instance in the state of this stack was made of, at this service. */
@@ -194,7 +194,7 @@ function wrapped(label: string, text: string): string[] {
 }
 
 /** Returns the table as a person reads it. */
-function linesOf({ rows, settings, open: unanswered }: Table, { left, steps }: Facts): string[] {
+function tableLines({ rows, settings, open: unanswered }: Table, { left, steps }: Facts): string[] {
   const cost = steps.map(
     ({ step, requests, seconds }) => `${step} ${count(requests, "request")} ${seconds} s`,
   );

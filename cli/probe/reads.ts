@@ -4,10 +4,10 @@ import { usualCursor } from "../../provider/evidence/collect";
 import { accountId } from "../../provider/session/connection";
 import { OperationFailed } from "../../provider/errors";
 import type { AccountFact, CursorFact, CursorTry, ListingFact } from "./facts";
-import { answerOf, type Asking } from "./steps";
+import { answerOf, type Inquiry } from "./steps";
 
 /** Asks for the account. */
-export async function askAccount(asking: Asking): Promise<AccountFact> {
+export async function askAccount(asking: Inquiry): Promise<AccountFact> {
   const answer = await answerOf(asking.account());
   if (answer.kind === "refused") return answer;
   const id = accountId(answer.value);
@@ -18,7 +18,7 @@ export async function askAccount(asking: Asking): Promise<AccountFact> {
 const unknownParameter = "probe_unknown";
 
 /** Lists without a parameter, and with an unknown one. */
-export async function askListing(asking: Asking): Promise<ListingFact> {
+export async function askListing(asking: Inquiry): Promise<ListingFact> {
   const { items, unreadable, hasMore } = await asking.page({});
   const answer = await answerOf(asking.page({ limit: "1", [unknownParameter]: "1" }));
   const refusal = answer.kind === "refused" ? answer.refusal : undefined;
@@ -43,7 +43,7 @@ const wantedPages = 4;
 
 /** Finds the parameters that lead from page to page. It takes two instances. `configured` is tried, too. */
 export async function askCursor(
-  asking: Asking,
+  asking: Inquiry,
   configured: string | undefined,
 ): Promise<CursorFact> {
   const all = await asking.look();
@@ -76,7 +76,7 @@ interface OnePage {
 
 /** Follows a parameter from the first page on, as long as each page has only new instances. */
 async function follow(
-  asking: Asking,
+  asking: Inquiry,
   { parameter, takes }: Candidate,
   limit: number,
   first: OnePage,

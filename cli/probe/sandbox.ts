@@ -15,9 +15,16 @@ import type {
   Made,
   OrderFact,
   SameNameFact,
-  Sighting,
+  ListedFact,
 } from "./facts";
-import { isRefusal, refusalOf, whyOpen, type Asking, type Look, type Steps } from "./steps";
+import {
+  isRefusal,
+  refusedAnswerOf,
+  whyStepEnded,
+  type Inquiry,
+  type ProbeListing,
+  type Steps,
+} from "./steps";
 
 /** What an instance is made of. */
 export type SandboxIds = Pick<CreateBody, "flavor_id" | "image_id" | "vpc_id">;
@@ -45,7 +52,7 @@ interface Owned {
 }
 
 /** What the sandbox is made with. */
-interface Parts {
+interface SandboxParts {
   readonly steps: Steps;
   readonly ids: SandboxIds;
   /** Aborted by Ctrl-C. */
@@ -56,10 +63,10 @@ interface Parts {
 
 /** The instances of one run. */
 export class Sandbox {
-  readonly #parts: Parts;
+  readonly #parts: SandboxParts;
   readonly #owned: Owned[] = [];
   /** What was listed before the first POST. */
-  #before: Look | undefined;
+  #before: ProbeListing | undefined;
   /** The names of POSTs whose outcome is not known. */
   readonly #unclear = new Set<string>();
   readonly #destroyed = new Set<string>();
@@ -68,7 +75,7 @@ export class Sandbox {
   readonly #order = { oldestFirst: 0, newestFirst: 0 };
 
   /** @throws Error if the token is not a test token */
-  constructor(parts: Parts) {
+  constructor(parts: SandboxParts) {
     this.#parts = parts;
     if (this.#session.settings.tokenKind !== "test")
       throw new Error("only a test token may create instances");
@@ -94,13 +101,13 @@ export class Sandbox {
   }
 
   /** Makes the first instance. */
-  async create(asking: Asking): Promise<CreateFact> {
+  async create(asking: Inquiry): Promise<CreateFact> {
     this.#before = await asking.look();
     return await this.#make(asking, newName());
   }
 
   /** Waits until the first instance is ACTIVE with an address, or changes no more. Notes in the sighting why it ended before. */
-  async wait(asking: Asking, { id, sighting }: Made): Promise<void> {
+  async wait(asking: Inquiry, { id, sighting }: Made): Promise<void> {
     const statusNow = () => sighting.statuses.at(-1)?.status;
     const isReady = () => sighting.addressAt !== undefined && statusNow() === "ACTIVE";
     try {
@@ -110,12 +117,12 @@ export class Sandbox {
         statusNow() === undefined ? "not been listed" : `stayed ${statusNow()}, ${address}`;
       sighting.why = `${id} has ${what}, for ${Math.round(this.#patienceMs / 1000)} s`;
     } catch (error) {
-      sighting.why = whyOpen(error);
+      sighting.why = whyStepEnded(error);
     }
   }
 
   /** Makes another instance of the first one's name or, if that is refused, of another name, so that there are two. */
-  async sameName(asking: Asking, { sentName }: Made): Promise<SameNameFact> {
+  async sameName(asking: Inquiry, { sentName }: Made): Promise<SameNameFact> {
     const outcome = await this.#make(asking, sentName);
     const second = outcome.kind === "made" ? outcome : await this.#make(asking, newName());
     if (second.kind === "made") {
@@ -127,7 +134,7 @@ export class Sandbox {
   }
 
   /** Looks in which order listings show the first two instances. */
-  async order(asking: Asking): Promise<OrderFact> {
+  async order(asking: Inquiry): Promise<OrderFact> {
     for (let looks = 0; looks < orderLooks; looks++) this.#see(await asking.look());
     const { oldestFirst, newestFirst } = this.#order;
     if (oldestFirst + newestFirst < orderLooks)
@@ -136,7 +143,7 @@ export class Sandbox {
   }
 
   /** Finds the destroy call: with an id that no instance has, then with an instance of this run. */
-  async destroy(asking: Asking): Promise<readonly DestroyTry[]> {
+  async destroy(asking: Inquiry): Promise<readonly DestroyTry[]> {
     const tries: DestroyTry[] = [];
     this.#claim((await asking.look()).items.values());
     const [own] = this.left;
@@ -179,7 +186,7 @@ export class Sandbox {
   }
 
   /** Sends a POST until the service has decided about it. @throws Error if nothing was made, or if that is not clear */
-  async #make(asking: Asking, name: string): Promise<CreateFact> {
+  async #make(asking: Inquiry, name: string): Promise<CreateFact> {
     const { ended, ids } = this.#parts;
     for (;;) {
       // The answer also counts after Ctrl-C: without its id, the instance could not be destroyed.
@@ -196,7 +203,7 @@ export class Sandbox {
       }
       const { failure } = outcome;
       // A 409 does not say for sure that nothing was made, so its name stays unclear.
-      if (isRefusal(failure)) return { kind: "refused", refusal: refusalOf(failure) };
+      if (isRefusal(failure)) return { kind: "refused", refusal: refusedAnswerOf(failure) };
       const made = outcome.kind === "unclear" && (await this.#search(asking, postMs));
       if (made) return { kind: "made", made };
       throw failure;
@@ -222,7 +229,7 @@ export class Sandbox {
   }
 
   /** Looks for a while for the instance of a POST without a clear answer. */
-  async #search(asking: Asking, postMs: number): Promise<Made | undefined> {
+  async #search(asking: Inquiry, postMs: number): Promise<Made | undefined> {
     for (const until = asking.now() + this.#patienceMs; ; await asking.pause()) {
       const made = this.#claim((await asking.look()).items.values(), postMs);
       if (made || asking.now() >= until) return made;
@@ -240,7 +247,7 @@ export class Sandbox {
   }
 
   /** Looks until `isDone`. Resolves to false if the instance has left PROVISIONING, or is not listed, and changes no more. */
-  async #watch(asking: Asking, { statuses }: Sighting, isDone: () => boolean): Promise<boolean> {
+  async #watch(asking: Inquiry, { statuses }: ListedFact, isDone: () => boolean): Promise<boolean> {
     for (let changedAt = asking.now(), changes = 0; ; await asking.pause()) {
       this.#see(await asking.look());
       if (isDone()) return true;
@@ -252,7 +259,7 @@ export class Sandbox {
   }
 
   /** Resolves to how long after now the first of the listings began that prove the instance gone. Undefined if none do. */
-  async #untilGone(asking: Asking, id: string): Promise<number | undefined> {
+  async #untilGone(asking: Inquiry, id: string): Promise<number | undefined> {
     const { pollIntervalMs } = this.#session.settings;
     const begunAt = asking.now();
     // The service has acknowledged the DELETE, so each listing counts.
@@ -267,7 +274,7 @@ export class Sandbox {
   }
 
   /** Notes what a listing shows of the instances. */
-  #see(look: Look): void {
+  #see(look: ProbeListing): void {
     const [first, second] = this.#owned.map(({ made }) => made.id);
     const shown = [...look.items.keys()];
     const at = [first, second].map((id) => shown.indexOf(id ?? ""));
@@ -276,7 +283,7 @@ export class Sandbox {
     for (const { made, acceptedAt } of this.#owned) this.#seeOne(made, acceptedAt, look);
   }
 
-  #seeOne({ id, sighting }: Made, acceptedAt: number, look: Look): void {
+  #seeOne({ id, sighting }: Made, acceptedAt: number, look: ProbeListing): void {
     const item = look.items.get(id);
     const now = look.endedAt - acceptedAt;
     if (!item) {

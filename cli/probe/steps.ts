@@ -2,7 +2,7 @@
 import { Canceled, isEnded } from "../../provider/abort";
 import type { DestroyPath, ProbeApi } from "../../provider/api/client";
 import type { CreateBody } from "../../provider/api/contract";
-import { RequestError } from "../../provider/api/errors";
+import { RequestError } from "../../provider/api/requestError";
 import type { ClientOptions } from "../../provider/api/options";
 import type { PostOutcome } from "../../provider/api/postOutcome";
 import { pageLimit } from "../../provider/api/serviceConstants";
@@ -14,18 +14,18 @@ import { beginSession, explainError } from "../listings";
 import type { FoundSettings } from "../settings";
 import type { Terminal } from "../terminal";
 import {
-  found,
+  foundOut,
   open,
   stepBounds,
   type Answer,
-  type Found,
-  type Refusal,
+  type StepResult,
+  type RefusedAnswer,
   type StepCost,
   type StepName,
 } from "./facts";
 
 /** One page with up to 100 instances, in its order, and what stands where their addresses belong. */
-export interface Look extends Evidence {
+export interface ProbeListing extends Evidence {
   readonly addresses: ReadonlyMap<string, unknown>;
 }
 
@@ -73,14 +73,14 @@ export class Steps {
   }
 
   /** Does a step. @throws what `act` throws, and OperationFailed or TimedOut if the step goes beyond its bounds */
-  async run<T>(step: StepName, act: (asking: Asking) => Promise<T>): Promise<T> {
+  async run<T>(step: StepName, act: (asking: Inquiry) => Promise<T>): Promise<T> {
     const { clock } = this.session.ctx;
     const begunAt = clock.now();
     const before = this.#requests();
     const spent = () => this.#requests() - before;
     using operation = this.session.operations.begin(stepBounds[step].seconds);
     try {
-      return await act(new Asking(this, operation, step, spent));
+      return await act(new Inquiry(this, operation, step, spent));
     } finally {
       const seconds = Math.round((clock.now() - begunAt) / 100) / 10;
       this.costs.push({ step, requests: spent(), seconds });
@@ -88,11 +88,11 @@ export class Steps {
   }
 
   /** Does a step, whose failure is a fact like others. @throws Canceled, and a defect of the plugin */
-  async find<T>(step: StepName, act: (asking: Asking) => Promise<T>): Promise<Found<T>> {
+  async find<T>(step: StepName, act: (asking: Inquiry) => Promise<T>): Promise<StepResult<T>> {
     try {
-      return found(await this.run(step, act));
+      return foundOut(await this.run(step, act));
     } catch (error) {
-      return open(whyOpen(error));
+      return open(whyStepEnded(error));
     }
   }
 }
@@ -102,14 +102,14 @@ export class Steps {
  *
  * @throws the error itself if it is Canceled, or a defect of the plugin
  */
-export function whyOpen(error: unknown): string {
+export function whyStepEnded(error: unknown): string {
   const [line] = explainError(error) ?? [];
   if (line === undefined || error instanceof Canceled) throw error;
   return isEnded(error) ? error.message : line;
 }
 
 /** What a step may ask. */
-export class Asking {
+export class Inquiry {
   readonly #steps: Steps;
   readonly #operation: Operation;
   readonly #step: StepName;
@@ -139,7 +139,7 @@ export class Asking {
   }
 
   /** The first page of up to 100 instances. */
-  async look(): Promise<Look> {
+  async look(): Promise<ProbeListing> {
     const begunAt = this.now();
     const { items, hasMore, unreadable, addresses } = await this.page({
       limit: String(pageLimit.max),
@@ -194,7 +194,7 @@ export async function answerOf<T>(sending: Promise<T>): Promise<Answer<T>> {
     return { kind: "answered", value: await sending };
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    return { kind: "refused", refusal: refusalOf(error) };
+    return { kind: "refused", refusal: refusedAnswerOf(error) };
   }
 }
 
@@ -205,7 +205,7 @@ export function isRefusal(error: unknown): error is RequestError {
 }
 
 /** Returns what the table needs of a refused request. */
-export function refusalOf(error: RequestError): Refusal {
+export function refusedAnswerOf(error: RequestError): RefusedAnswer {
   const { status, service, hasEnvelope, isElsewhere, isScopeMissing, mayHaveActed } = error;
   return {
     status,

@@ -1,9 +1,16 @@
 /** Tests the table of `probe`, which is a pure function of the facts: each answer of a service has its line and its settings. */
 import { describe, expect, test } from "@jest/globals";
-import { found, open, type CursorTry, type Facts, type Refusal, type Sighting } from "./facts";
+import {
+  foundOut,
+  open,
+  type CursorTry,
+  type Facts,
+  type RefusedAnswer,
+  type ListedFact,
+} from "./facts";
 import { tableOf } from "./table";
 
-const refusal: Refusal = {
+const refusal: RefusedAnswer = {
   status: 409,
   code: "name_taken",
   message: "The name is taken.",
@@ -26,7 +33,7 @@ const paging = (parameter: string, takes: CursorTry["takes"] = "id"): CursorTry 
   pages: 2,
   isWhole: true,
 });
-const quick: Sighting = {
+const quick: ListedFact = {
   listedAt: 100,
   name: "probe-1",
   statuses: [
@@ -43,8 +50,8 @@ const accepted = {
   createdAt: "2026-01-01T00:00:00Z",
   networks: [{ type: "private", ipv4: "10.0.0.1", mac_address: "52:54:00:00:00:01" }],
 };
-const madeAs = (sighting: Partial<Sighting>, answer: Partial<typeof accepted> = {}) =>
-  found({
+const madeAs = (sighting: Partial<ListedFact>, answer: Partial<typeof accepted> = {}) =>
+  foundOut({
     kind: "made",
     made: {
       id: "i-1",
@@ -63,13 +70,13 @@ const usual: Facts = {
     settlingMs: 60_000,
     pollIntervalMs: 3000,
   },
-  account: found({ kind: "id", id: "acct_1" }),
-  listing: found({ listed: 20, hasMore: true, refusal: undefined }),
-  cursor: found({ limit: 1, isLimitKept: true, tries: [none] }),
-  order: found({ oldestFirst: 5, newestFirst: 0 }),
+  account: foundOut({ kind: "id", id: "acct_1" }),
+  listing: foundOut({ listed: 20, hasMore: true, refusal: undefined }),
+  cursor: foundOut({ limit: 1, isLimitKept: true, tries: [none] }),
+  order: foundOut({ oldestFirst: 5, newestFirst: 0 }),
   create: madeAs({}),
-  sameName: found({ kind: "another" }),
-  destroy: found([
+  sameName: foundOut({ kind: "another" }),
+  destroy: foundOut([
     {
       path: "/v2/instances/{id}",
       stranger: { kind: "refused", refusal: { ...refusal, status: 404, code: "not_found" } },
@@ -94,36 +101,40 @@ test("a service that does what the document says contradicts nothing, and needs 
 
 describe("what was found", () => {
   test.each<[string, Partial<Facts>, string, RegExp, string?]>([
-    ["no account id", { account: found({ kind: "noId" }) }, "account", /^shows no id$/],
+    ["no account id", { account: foundOut({ kind: "noId" }) }, "account", /^shows no id$/],
     [
       "an account call that refuses",
-      { account: found({ kind: "refused", refusal: { ...refusal, status: 403 } }) },
+      { account: foundOut({ kind: "refused", refusal: { ...refusal, status: 403 } }) },
       "account",
       /^refused: 403 name_taken: The name is taken\.$/,
     ],
     [
       "another default",
-      { listing: found({ listed: 25, hasMore: true, refusal: undefined }) },
+      { listing: foundOut({ listed: 25, hasMore: true, refusal: undefined }) },
       "default page",
       /^25$/,
       "Limits",
     ],
     [
       "a default that was not reached",
-      { listing: found({ listed: 3, hasMore: false, refusal: undefined }) },
+      { listing: foundOut({ listed: 3, hasMore: false, refusal: undefined }) },
       "default page",
       /^not seen, because one page shows all 3/,
     ],
     [
       "refused parameters",
-      { listing: found({ listed: 20, hasMore: true, refusal }) },
+      { listing: foundOut({ listed: 20, hasMore: true, refusal }) },
       "other parameters",
       /^refused: 409/,
     ],
     [
       "a refusal without the envelope",
       {
-        listing: found({ listed: 20, hasMore: true, refusal: { ...refusal, isEnvelope: false } }),
+        listing: foundOut({
+          listed: 20,
+          hasMore: true,
+          refusal: { ...refusal, isEnvelope: false },
+        }),
       },
       "other parameters",
       /^refused/,
@@ -131,22 +142,24 @@ describe("what was found", () => {
     ],
     [
       "a limit that is not kept",
-      { cursor: found({ limit: 1, isLimitKept: false, tries: [] }) },
+      { cursor: foundOut({ limit: 1, isLimitKept: false, tries: [] }) },
       "limit",
       /^not kept/,
       "Limits",
     ],
     [
       "a cursor by number",
-      { cursor: found({ limit: 1, isLimitKept: true, tries: [none, paging("page", "number")] }) },
+      {
+        cursor: foundOut({ limit: 1, isLimitKept: true, tries: [none, paging("page", "number")] }),
+      },
       "cursor",
       /^"page" leads on, by number$/,
     ],
-    ["newest first", { order: found({ oldestFirst: 0, newestFirst: 4 }) }, "order", /^newest/],
-    ["no order", { order: found({ oldestFirst: 2, newestFirst: 2 }) }, "order", /^changes/],
+    ["newest first", { order: foundOut({ oldestFirst: 0, newestFirst: 4 }) }, "order", /^newest/],
+    ["no order", { order: foundOut({ oldestFirst: 2, newestFirst: 2 }) }, "order", /^changes/],
     [
       "a refused create",
-      { create: found({ kind: "refused", refusal }) },
+      { create: foundOut({ kind: "refused", refusal }) },
       "create",
       /^refused: 409 name_taken/,
     ],
@@ -190,8 +203,8 @@ describe("what was found", () => {
       /^probe-1 comes back as vm-77$/,
       "Instance",
     ],
-    ["a name twice", { sameName: found({ kind: "refused", refusal }) }, "same name", /^refused/],
-    ["the same again", { sameName: found({ kind: "same" }) }, "same name", /first instance$/],
+    ["a name twice", { sameName: foundOut({ kind: "refused", refusal }) }, "same name", /^refused/],
+    ["the same again", { sameName: foundOut({ kind: "same" }) }, "same name", /first instance$/],
     [
       "no destroy call",
       {},
@@ -201,7 +214,7 @@ describe("what was found", () => {
     [
       "a DELETE that does nothing",
       {
-        destroy: found([
+        destroy: foundOut([
           {
             path: "/v2/instances/{id}",
             stranger: { kind: "answered", value: 204 },
@@ -229,10 +242,10 @@ describe("what was found", () => {
 });
 
 describe("the settings that follow", () => {
-  const cursor = (...tries: CursorTry[]) => found({ limit: 1, isLimitKept: true, tries });
+  const cursor = (...tries: CursorTry[]) => foundOut({ limit: 1, isLimitKept: true, tries });
   const { settings } = usual;
   const called = {
-    destroy: found([
+    destroy: foundOut([
       {
         path: "/v2/servers/{id}",
         stranger: { kind: "refused", refusal },

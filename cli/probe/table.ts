@@ -12,17 +12,17 @@ import type {
   CursorFact,
   DestroyTry,
   Facts,
-  Found,
+  StepResult,
   ListingFact,
   Made,
   OrderFact,
-  Refusal,
+  RefusedAnswer,
   SameNameFact,
-  Sighting,
+  ListedFact,
 } from "./facts";
 
 /** A line of the table. */
-interface Row {
+interface TableRow {
   readonly what: string;
   readonly found: string;
   /** How sure it is. */
@@ -35,7 +35,7 @@ interface Row {
 
 /** What a person reads. */
 export interface Table {
-  readonly rows: readonly Row[];
+  readonly rows: readonly TableRow[];
   /** The settings that follow, each as a command. */
   readonly settings: readonly { readonly command: string; readonly why: string }[];
   /** What could not be found out. */
@@ -44,9 +44,9 @@ export interface Table {
 
 /** Makes the table. `stack`: the stack for the commands, if it is not the selected one. */
 export function tableOf(facts: Facts, stack: string | undefined): Table {
-  const rows: Row[] = [];
+  const rows: TableRow[] = [];
   const open: { what: string; why: string }[] = [];
-  const add = <T>(what: string, fact: Found<T>, rowsOf: (value: T) => readonly Row[]) => {
+  const add = <T>(what: string, fact: StepResult<T>, rowsOf: (value: T) => readonly TableRow[]) => {
     if (fact.kind === "open") open.push({ what, why: fact.why });
     else rows.push(...rowsOf(fact.value));
   };
@@ -57,7 +57,7 @@ export function tableOf(facts: Facts, stack: string | undefined): Table {
   add("create", facts.create, createRows);
   add("same name", facts.sameName, (fact) => [sameNameRow(fact)]);
   add("destroy call", facts.destroy, destroyRows);
-  const why = sightingOf(facts)?.why;
+  const why = madeSighting(facts)?.why;
   if (why !== undefined) open.push({ what: "ready", why });
   const settings = settingsOf(facts).map(([name, value, reason]) => ({
     command: inStack(`pulumi config set compute:${name} ${shellQuote(value)}`, stack),
@@ -66,7 +66,7 @@ export function tableOf(facts: Facts, stack: string | undefined): Table {
   return { rows, settings, open };
 }
 
-function row(what: string, found: string, sure: string, then = "", contradicts = ""): Row {
+function row(what: string, found: string, sure: string, then = "", contradicts = ""): TableRow {
   return { what, found, sure, then, contradicts };
 }
 
@@ -76,15 +76,15 @@ const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 const maxMessageLength = 120;
 
 /** A refusal in few words: "409 name_taken". */
-const shortText = ({ status, code }: Refusal) => [status, code].filter(Boolean).join(" ");
+const shortText = ({ status, code }: RefusedAnswer) => [status, code].filter(Boolean).join(" ");
 
 /** The row of a refusal, with what the service says. */
-function refusedRow(what: string, refusal: Refusal, then: string): Row {
+function refusedRow(what: string, refusal: RefusedAnswer, then: string): TableRow {
   const found = `refused: ${shortText(refusal)}: ${refusal.message.slice(0, maxMessageLength)}`;
   return row(what, found, once, then, refusal.isEnvelope ? "" : "Error envelope");
 }
 
-function accountRow(fact: AccountFact): Row {
+function accountRow(fact: AccountFact): TableRow {
   switch (fact.kind) {
     case "id":
       return row("account", `shows an id: ${fact.id}`, once, "a state with another id is refused");
@@ -99,7 +99,7 @@ function accountRow(fact: AccountFact): Row {
   }
 }
 
-function listingRows({ listed, hasMore, refusal }: ListingFact): Row[] {
+function listingRows({ listed, hasMore, refusal }: ListingFact): TableRow[] {
   const isOther = hasMore ? listed !== pageLimit.default : listed > pageLimit.default;
   const size =
     hasMore || isOther ? `${listed}` : `not seen, because one page shows all ${listed} instances`;
@@ -113,7 +113,7 @@ function listingRows({ listed, hasMore, refusal }: ListingFact): Row[] {
   ];
 }
 
-function cursorRows({ limit, isLimitKept, tries }: CursorFact, configured?: string): Row[] {
+function cursorRows({ limit, isLimitKept, tries }: CursorFact, configured?: string): TableRow[] {
   if (!isLimitKept) return [row("limit", `not kept: ${limit} cuts no page`, once, "", "Limits")];
   const rows = tries.flatMap(({ parameter, takes, result, pages, isWhole }) => {
     if (result === "muddled")
@@ -141,7 +141,7 @@ function cursorRows({ limit, isLimitKept, tries }: CursorFact, configured?: stri
   return [row("limit", "kept", once), ...(rows.length > 0 ? rows : [none])];
 }
 
-function orderRow({ oldestFirst, newestFirst }: OrderFact): Row {
+function orderRow({ oldestFirst, newestFirst }: OrderFact): TableRow {
   const most = Math.max(oldestFirst, newestFirst);
   const all = oldestFirst + newestFirst;
   const [found, then] =
@@ -153,7 +153,7 @@ function orderRow({ oldestFirst, newestFirst }: OrderFact): Row {
   return row("order", found, `${most} of ${all} listings of two instances`, then);
 }
 
-function createRows(fact: CreateFact): Row[] {
+function createRows(fact: CreateFact): TableRow[] {
   switch (fact.kind) {
     case "known": {
       const found = `the answer names ${fact.id}, which may be an older instance`;
@@ -166,7 +166,7 @@ function createRows(fact: CreateFact): Row[] {
   }
 }
 
-function madeRows({ sentName, postMs, accepted, sighting }: Made): Row[] {
+function madeRows({ sentName, postMs, accepted, sighting }: Made): TableRow[] {
   const { status = "PROVISIONING", networks = [] } = accepted ?? {};
   const answer = `${accepted ? "answered" : "no clear answer"} after ${seconds(postMs)}`;
   const kinds = networks.map(
@@ -187,7 +187,7 @@ function madeRows({ sentName, postMs, accepted, sighting }: Made): Row[] {
   ];
 }
 
-function listedText({ listedAt, lackedAt = 0 }: Sighting): string {
+function listedText({ listedAt, lackedAt = 0 }: ListedFact): string {
   if (listedAt === undefined) return "not listed";
   if (lackedAt > listedAt) return `comes and goes until ${seconds(lackedAt)} after the 202`;
   const isLate = lackedAt > 0;
@@ -196,7 +196,7 @@ function listedText({ listedAt, lackedAt = 0 }: Sighting): string {
     : "in the first listing";
 }
 
-function statusRow({ statuses }: Sighting): Row {
+function statusRow({ statuses }: ListedFact): TableRow {
   const isDocumented = (status: string) => instanceStatuses.some((known) => known === status);
   const isOther = statuses.some(({ status }) => !isDocumented(status));
   const ways = statuses.map(({ status, at }) => `${status || "none"} ${seconds(at)}`);
@@ -205,14 +205,14 @@ function statusRow({ statuses }: Sighting): Row {
   return row("status", ways.join(" → ") || "none seen", oneInstance, then, section);
 }
 
-function addressRow({ addressAt, before }: Sighting): Row {
+function addressRow({ addressAt, before }: ListedFact): TableRow {
   const earlier = before.length > 0 ? `; before that ${before.join(", ")}` : "";
   const found = `${addressAt === undefined ? "none" : `after ${seconds(addressAt)}`}${earlier}`;
   const then = "a create waits for it, after ACTIVE for compute:settlingSeconds";
   return row("address", found, oneInstance, then);
 }
 
-function nameRow(sent: string, shown: readonly (string | undefined)[]): Row {
+function nameRow(sent: string, shown: readonly (string | undefined)[]): TableRow {
   const names = [...new Set(shown.filter((name) => name !== undefined))];
   if (names.length === 1 && names[0] === sent)
     return row("name", "comes back as it was sent", oneInstance);
@@ -223,7 +223,7 @@ function nameRow(sent: string, shown: readonly (string | undefined)[]): Row {
   return row("name", found, oneInstance, then, "Instance");
 }
 
-function sameNameRow(fact: SameNameFact): Row {
+function sameNameRow(fact: SameNameFact): TableRow {
   const kept = "keep a name that the program chose";
   switch (fact.kind) {
     case "another":
@@ -246,7 +246,7 @@ const answerText = (answer: Answer<number>) =>
 const working = (tries: readonly DestroyTry[]) =>
   tries.find(({ goneAfter }) => goneAfter !== undefined);
 
-function destroyRows(tries: readonly DestroyTry[]): Row[] {
+function destroyRows(tries: readonly DestroyTry[]): TableRow[] {
   const call = working(tries);
   if (call?.own && call.goneAfter !== undefined) {
     const gone = `DELETE ${call.path} answers ${answerText(call.own)}; gone after ${seconds(call.goneAfter)}`;
@@ -270,7 +270,7 @@ function destroyRows(tries: readonly DestroyTry[]): Row[] {
   return [row("destroy call", `none found. ${answers.join("; ")}`, `${tries.length} paths`, then)];
 }
 
-const sightingOf = ({ create }: Facts) =>
+const madeSighting = ({ create }: Facts) =>
   create.kind === "found" && create.value.kind === "made" ? create.value.made.sighting : undefined;
 
 /** A setting is raised to so many times of what one sandbox has needed. */
@@ -293,7 +293,7 @@ function settingsOf(facts: Facts): Advised[] {
   const [other] = cursors;
   if (other !== undefined && !cursors.includes(settings.cursorParameter ?? usualCursor))
     advised.push(["cursorParameter", other, "a listing then shows all instances"]);
-  const sighting = sightingOf(facts);
+  const sighting = madeSighting(facts);
   const unsettledMs = sighting ? unsettledOf(sighting) : 0;
   const settling = Math.min(maxSettlingSeconds, Math.ceil((margin * unsettledMs) / 10_000) * 10);
   const lacked = `listings lacked the instance, its address or its end status for ${seconds(unsettledMs)}`;
@@ -314,7 +314,7 @@ function settingsOf(facts: Facts): Advised[] {
 }
 
 /** Returns how long listings did not show an instance as it was in the end. */
-function unsettledOf({ listedAt = 0, lackedAt = 0, addressAt = 0, statuses }: Sighting): number {
+function unsettledOf({ listedAt = 0, lackedAt = 0, addressAt = 0, statuses }: ListedFact): number {
   const lacking = lackedAt > 0 ? Math.max(listedAt, lackedAt) : 0;
   const activeAt = statuses.find(({ status }) => status === "ACTIVE")?.at ?? Infinity;
   const passing = statuses.map(({ status, at }, index) => {

@@ -64,7 +64,7 @@ export function namedOf(
   const { tokenKind, deletePolicy, leftovers: setting } = settings;
   const stops = (deleteFails: boolean) =>
     stopsCreate(
-      { leftovers: setting, deleteFails, own: { tokenKind } },
+      { leftovers: setting, deleteFails, identity: { tokenKind } },
       { items: [{ why: "tag" }], partial: false },
     );
   return leftovers.flatMap((leftover) => {

@@ -18,7 +18,7 @@ import {
   type Row,
 } from "./decide";
 import { isCreatedNext } from "./leftovers";
-import { choose, look, type Decided } from "./look";
+import { choose, gather, type Decided } from "./gather";
 import { typedName } from "./names";
 import { choiceOf, describeRow, describeNamed, linesOf, waysOf, type Context } from "./words";
 import { writeRows } from "./write";
@@ -103,7 +103,7 @@ class Settling {
   readonly #io: Terminal;
   #decided: Decided | undefined;
   /** The file with the state that was replaced. Null if only files of the ledger went. */
-  #kept: string | null | undefined;
+  #backup: string | null | undefined;
   readonly #problems: string[] = [];
 
   constructor(options: SettleOptions, io: Terminal) {
@@ -119,7 +119,7 @@ class Settling {
       return this.#fail(lines);
     });
     const { exitCode, verdict } = outcomes[result];
-    const isSaid = this.#kept !== undefined || result === "nothing";
+    const isSaid = this.#backup !== undefined || result === "nothing";
     if (this.#options.json) printData(this.#data(result), this.#io);
     else this.#io.print([isSaid ? "" : "Nothing was changed. ", verdict].join("").trim());
     return exitCode;
@@ -134,7 +134,7 @@ class Settling {
   /** Asks, and carries out what is decided. */
   async #settle(): Promise<Outcome> {
     const { yes, json } = this.#options;
-    const seen = await look(this.#options, this.#io);
+    const seen = await gather(this.#options, this.#io);
     this.#decided = seen;
     const { take, forget } = seen.choices;
     // The name is not repeated, since anything may have been typed, such as a token (G8).
@@ -154,7 +154,7 @@ class Settling {
       if (!agreed) return "declined";
     }
     const { kept, left } = await writeRows(view, doable, letRun, this.#io);
-    this.#kept = kept;
+    this.#backup = kept;
     const done = doable.filter((row) => !left.includes(row));
     if (!json) this.#printDone(done, letRun.length);
     return left.length > 0 ? this.#fail(left.map(whyLeft)) : (open ?? "settled");
@@ -171,7 +171,7 @@ class Settling {
       letRun > 0 && `${count(letRun, "instance")} let run`,
     ];
     this.#io.print(`Done: ${words.filter(Boolean).join(", ") || "nothing"}.`);
-    if (this.#kept) this.#io.print(`The state before: ${this.#kept}`);
+    if (this.#backup) this.#io.print(`The state before: ${this.#backup}`);
   }
 
   /** Asks about each create that a person decides, way by way until one is taken, and prints what that changes. */
@@ -264,7 +264,7 @@ class Settling {
       service: origin ? { baseUrl: origin.baseUrl, tokenKind: origin.tokenKind } : null,
       inDoubt: decided ? this.#describe(decided) : [],
       otherPendingCreates: decided?.others.map(({ urn }) => urn) ?? [],
-      stateBefore: this.#kept ?? null,
+      stateBefore: this.#backup ?? null,
       problems: this.#problems,
     };
   }

@@ -65,7 +65,7 @@ test.each([
   const state = stateOf([held("db", "i-0", { outputs: { __origin: origin } })]);
   const at = new Date(clock.date().getTime() - 3_600_000).toISOString();
   const left = ledgerRecord("web", { ...origin, urn: urnOf("web"), scope, id: "i-1", at });
-  const record = { ...left, at, liveness: "dead", isHere: true, settle: () => undefined } as const;
+  const record = { ...left, at, liveness: "dead", isHere: true, settle: () => true } as const;
   using operation = session.operations.begin(300);
   const listing = await session.list(operation);
   const found = { session, origin, listing } as ServiceListing;

@@ -17,7 +17,7 @@ interface Way {
 }
 
 /** What a person answers with yes instead of typing the command of the way. */
-interface Question {
+interface WayQuestion {
   text: string;
   /** The option of that command, with what it has to say of the resource. */
   option: "take" | "forget";
@@ -138,7 +138,7 @@ function explicitProviderOf({ pending, record }: CreateInDoubt): string | undefi
 }
 
 /** Returns what a person can type, or answer. What serves is kept, unless a person says otherwise. */
-export function waysOf({ doubt, does }: Row, context: Context): (Way & { asks?: Question })[] {
+export function waysOf({ doubt, does }: Row, context: Context): (Way & { asks?: WayQuestion })[] {
   if (does.kind !== "ask") return [];
   const { urn } = doubt;
   const { occupant, by } = does;
@@ -152,7 +152,7 @@ export function waysOf({ doubt, does }: Row, context: Context): (Way & { asks?: 
     !isForPerson(does) && occupant && "another is made if the program still asks for it",
   ];
   const name = typedName(urn, context.urns);
-  const asking = (then: string, asks: Question) => ({
+  const asking = (then: string, asks: WayQuestion) => ({
     command: settleAgain(context, `--${asks.option}`, asks.word),
     then,
     asks,

@@ -42,7 +42,7 @@ export async function writeRows(
   // Only an import gets rid of pending creates.
   if (rows.some(isPending) || letRun.length > 0) {
     const now = io.clock.date();
-    kept = keep(state, now, io);
+    kept = backUp(state, now, io);
     const puts = putsOf(rows, { state, origin }, now);
     await importState(stack, settleState(state, puts, now, letRun), io.env);
   }
@@ -56,7 +56,7 @@ export async function writeRows(
  *
  * @throws Problem if the file can't be written
  */
-function keep({ stack, text }: StackState, now: Date, { env }: Terminal): string {
+function backUp({ stack, text }: StackState, now: Date, { env }: Terminal): string {
   const folder = join(pulumiHome(env), "compute", "settle");
   const base = `${stack}-${now.toISOString()}`.replace(/[^\w.-]+/g, "-");
   const kept = join(folder, `${base}.json`);

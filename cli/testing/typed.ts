@@ -1,5 +1,5 @@
 /** Runs a command line in the process of a test, as `runByHand` does but without signal handling, and keeps the output. */
-import { run } from "../run";
+import { run } from "../commandLine";
 import { createTerminal } from "../terminal";
 
 /** The result of a command line. */

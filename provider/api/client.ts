@@ -9,7 +9,7 @@ import {
   tokenKindOf,
   tolerant,
 } from "./contract";
-import { RequestError } from "./errors";
+import { RequestError } from "./requestError";
 import type { Permit } from "./http/rateLimit";
 import { RequestSender } from "./http/request";
 import { readAccount, readAs } from "./http/response";

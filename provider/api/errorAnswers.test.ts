@@ -1,6 +1,6 @@
 /** Tests the errors that the client makes of error responses (G9). */
 import { expect, test } from "@jest/globals";
-import type { RequestError } from "./errors";
+import type { RequestError } from "./requestError";
 import { answer, type Reaction } from "./testing/scriptedServer";
 import { failureOf, never, testClient, testToken, withServer } from "./testing/testClient";
 

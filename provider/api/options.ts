@@ -1,7 +1,7 @@
 /** What the client of the service needs to know. */
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock";
-import type { RequestError, SettingWords } from "./errors";
+import type { RequestError, SettingWords } from "./requestError";
 
 /** A failed try of a request, after which the client, or the caller of a POST, tries again. */
 export interface Retry {

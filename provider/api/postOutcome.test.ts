@@ -1,6 +1,6 @@
 /** Tests which outcome a POST has for each error. */
 import { expect, test } from "@jest/globals";
-import { type FailureKind, RequestError, type ServiceError } from "./errors";
+import { type FailureKind, RequestError, type ServiceError } from "./requestError";
 import { answeredBroken, outcomeOf } from "./postOutcome";
 
 const never = new AbortController().signal;

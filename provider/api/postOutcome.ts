@@ -1,6 +1,6 @@
 /** The outcome of a POST as a value: the service's answer, and whether the service may have made an instance. */
 import type { Accepted } from "./contract";
-import { RequestError } from "./errors";
+import { RequestError } from "./requestError";
 import { paths } from "./serviceConstants";
 
 /** The outcome of one POST. */

@@ -3,8 +3,8 @@
  * decisions the explorer checks.
  */
 import { expect, test } from "@jest/globals";
-import type { RunKind } from "../engineRun";
-import { RequestError } from "../api/errors";
+import type { RunKind } from "../engine";
+import { RequestError } from "../api/requestError";
 import { OperationFailed } from "../errors";
 import { isEnded } from "../abort";
 import { propertyMap, Secret, Unknown, type PropertyValue } from "../pulumi/propertyValue";

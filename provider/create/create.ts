@@ -4,15 +4,15 @@
  */
 import { grace, isEnded } from "../abort";
 import type { ComputeApi, Permit } from "../api/client";
-import { RequestError } from "../api/errors";
+import { RequestError } from "../api/requestError";
 import { recentMs, type Listing } from "../evidence/listing";
 import type { LedgerRecord } from "../ledger/record";
 import type { Origin } from "../origin";
 import type { CreateRequest, CreateResponse, UpdateRequest } from "../pulumi/calls";
-import type { ChangeOccasion, Unfinished } from "../engineRun";
+import type { ChangeOccasion, Unfinished } from "../engine";
 import { waits, type Operation } from "../session/operations";
 import type { Session } from "../session/session";
-import { argsOf, claimOf, graceMs, lookAt, specOf } from "./spec";
+import { argsOf, claimOf, graceMs, lookOf, specOf } from "./spec";
 import { createBodyOf, type InstanceArgs } from "../instance/definition";
 import { hasSecretFlavor, heldBy, Instance, previewOutputs } from "../instance/instance";
 import { retainReplaced } from "../instance/retained";
@@ -24,13 +24,13 @@ import {
   reportLeftovers,
   resumedReport,
   type RefusedFlavor,
-} from "./messages";
+} from "./reports";
 import { previewCreate } from "./preview";
 import * as protocol from "./protocol";
-import { lookFor, noneOfOursMs } from "../instance/existence";
+import { askAbout, noneOfOursMs } from "../instance/existence";
 import {
   goneInstance,
-  keepOrThrow,
+  succeedOrThrow,
   unfinishedError,
   waitUntilReady,
   type ReadyWait,
@@ -54,7 +54,7 @@ type AcceptedResult = Extract<protocol.Result, { kind: "accepted" }>;
  * far as one listing shows it (G10).
  *
  * @throws InstanceUnfinished if the create fails after the id is known, unless an error hook has repeated the call too often
- *   (`keepOrThrow`). Before that, OperationFailed, RequestError, or the error that ended the operation.
+ *   (`succeedOrThrow`). Before that, OperationFailed, RequestError, or the error that ended the operation.
  */
 export async function createInstance(
   session: Session,
@@ -88,7 +88,7 @@ export async function repeatCreate(
   const origin = session.connection.origin();
   const wait = unfinished ?? { instance: heldBy(request), origin, after: 0 };
   return await answer(session, wait, async () => {
-    const { verdict } = await lookFor(session, wait.instance, operation);
+    const { verdict } = await askAbout(session, wait.instance, operation);
     if (verdict.kind === "absent") throw goneInstance(wait.instance);
     const listed = verdict.kind === "listed" ? verdict.items[0] : undefined;
     return await waitUntilReady(session, { ...wait, listed }, operation);
@@ -110,7 +110,7 @@ async function obtain(
   for (;;) {
     const flavor = flavors.shift() ?? "";
     using create = new Create({ session, request, operation, api, origin, args, flavor });
-    const result = await create.run();
+    const result = await create.follow();
     if (result.kind === "accepted") return create.obtained(result, refused);
     const error = refusalOf(result.failure);
     if (error) refused.push({ flavor, error });
@@ -163,7 +163,7 @@ async function answer(
       engine.resource(urn).unfinished = { ...wait, instance: left };
       forgetText(engine, instance.inputs);
     }
-    return { id, outputs: keepOrThrow(session, unfinished, instance).outputs };
+    return { id, outputs: succeedOrThrow(session, unfinished, instance).outputs };
   } finally {
     // If no engine receives the id, the next run resumes the create.
     if (engine.ending !== "engineGone") ledger.update(urn, { givenBy: session.id });
@@ -226,7 +226,7 @@ class Create implements Disposable {
   }
 
   /** Carries out the protocol from its first transition to its end. */
-  async run(): Promise<protocol.Result> {
+  async follow(): Promise<protocol.Result> {
     const { ledger } = this.#session;
     const { urn } = this.#request;
     try {
@@ -241,7 +241,7 @@ class Create implements Disposable {
       }
     } finally {
       // A create that ends before a POST leaves nothing in doubt.
-      if (ledger.own(urn)?.at === undefined) ledger.remove(urn);
+      if (ledger.recordOf(urn)?.at === undefined) ledger.remove(urn);
     }
   }
 
@@ -299,7 +299,7 @@ class Create implements Disposable {
     if (wakeAt !== undefined) await clock.sleep(Math.max(0, wakeAt - clock.now()), signal);
     switch (state.phase) {
       case "claiming": {
-        const claimed = ledger.claim(this.#spec.own);
+        const claimed = ledger.claim(this.#spec.identity);
         const claim = claimed.kind === "made" ? claimed : claimOf(this.#session, claimed);
         return { kind: "claimed", claim, now: clock.now() };
       }
@@ -340,7 +340,7 @@ class Create implements Disposable {
     const { ctx } = this.#session;
     const required = { after: this.#postMark, notBefore: ctx.clock.now() - maxAgeMs };
     const listing = await this.#session.list(this.#operation, required);
-    return { kind: "listed", look: lookAt(this.#session, listing, record), now: ctx.clock.now() };
+    return { kind: "listed", look: lookOf(this.#session, listing, record), now: ctx.clock.now() };
   }
 
   /** Sends the POST, and returns its outcome. */
@@ -349,7 +349,7 @@ class Create implements Disposable {
     const { signal } = this.#operation;
     if (!this.#permit) throw new Error("a POST without a permit");
     this.#show("create sent");
-    this.#namesakes = this.#spec.own.kind === "generated" ? [] : before;
+    this.#namesakes = this.#spec.identity.kind === "generated" ? [] : before;
     const listedBefore = listings.latest;
     if (!listedBefore) throw new Error("a POST without a listing before it");
     using graceEnd = grace(ctx.clock, graceMs, signal);
@@ -362,9 +362,9 @@ class Create implements Disposable {
     if (outcome.kind === "notSent" && signal.aborted) {
       return { kind: "stopped", why: signal.reason as Error };
     }
-    const look = lookAt(this.#session, listedBefore);
-    const { own, flavor } = this.#spec;
-    const record = { ...own, before, flavor, at: this.#postedAt };
+    const look = lookOf(this.#session, listedBefore);
+    const { identity, flavor } = this.#spec;
+    const record = { ...identity, before, flavor, at: this.#postedAt };
     return { kind: "posted", outcome, look, record, now: ctx.clock.now() };
   }
 
@@ -377,7 +377,7 @@ class Create implements Disposable {
   #apply(effect: protocol.SideEffect): void {
     switch (effect.do) {
       case "clear":
-        return this.#session.ledger.clear(this.#spec.own);
+        return this.#session.ledger.clear(this.#spec.identity);
       case "reportLeftovers":
         return reportLeftovers(this.#session, effect, this.#spec);
     }

@@ -2,14 +2,14 @@
 import { isNamed } from "../evidence/witness";
 import type { LedgerRecord } from "../ledger/record";
 import type { Session } from "../session/session";
-import { inDoubtNotice } from "./messages";
+import { inDoubtNotice } from "./reports";
 
 /**
  * Ends the doubt about what the run was shown, and names the rest in one message. An instance that costs nothing is worth an info
  * line only.
  */
 export function reportInDoubt(session: Session): void {
-  const { ledger, run, engine, ctx, notices, listings } = session;
+  const { ledger, options, engine, ctx, notices, listings } = session;
   if (engine.kind === "stateless") return;
   const { latest } = listings;
   const namesakesOf = ({ name, at = "" }: LedgerRecord) => {
@@ -19,7 +19,7 @@ export function reportInDoubt(session: Session): void {
     return new Set(namesakes.map(({ id }) => id));
   };
   const records = ledger
-    .endRun({ scope: run.scope, stack: engine.stack }, namesakesOf)
+    .endRun({ scope: options.scope, stack: engine.stack }, namesakesOf)
     .filter(({ urn }) => !engine.resource(urn).isDoubtSaid);
   if (records.length === 0 || !notices.markSaid("in doubt")) return;
   const isBilled = records.some(({ tokenKind }) => tokenKind === "live");

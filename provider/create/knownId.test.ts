@@ -25,7 +25,7 @@ function create({ session }: Scene, name: string) {
   return createInstance(session, createOf({ name, isGenerated: name === generatedName }));
 }
 
-const recordOf = ({ session }: Scene, resource: string) => session.ledger.own(urnOf(resource));
+const recordOf = ({ session }: Scene, resource: string) => session.ledger.recordOf(urnOf(resource));
 
 /** A scene whose instances become ACTIVE when they are listed. A listing lacks those in `unlisted`. */
 function newScene(unlisted: readonly string[] = []): Scene {

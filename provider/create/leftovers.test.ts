@@ -22,7 +22,7 @@ import {
 } from "../testing/scene";
 import { decideForRun } from "../config/oneRun";
 import { createInstance } from "../testing/calls";
-import { briefly, lookFor } from "../instance/existence";
+import { briefly, askAbout } from "../instance/existence";
 import { generatedName } from "../instance/naming";
 
 const nameFor = (resource: string) => generatedName(urnOf(resource), scopeId, new Uint8Array());
@@ -94,7 +94,7 @@ describe("an instance that an earlier create may have left", () => {
     const world = scene();
     const { settings } = decideForRun(world.session.settings, { COMPUTE_DELETE_POLICY: "retain" });
     Object.assign(world.session.settings, settings);
-    Object.assign(world.session.run.variables, { deletePolicy: "COMPUTE_DELETE_POLICY" });
+    Object.assign(world.session.options.variables, { deletePolicy: "COMPUTE_DELETE_POLICY" });
     world.service.has("i-lost", { name: nameFor("web") });
     const { message } = await errorOf(create(world, "generated"));
     expect(message).toContain("(i-lost)");
@@ -136,7 +136,7 @@ describe("an instance that an earlier create may have left", () => {
       world.session.engine.check({ urn: urnOf("web"), olds: propertyMap({ name: "web" }) });
       world.session.engine.diff({ urn: urnOf("web"), news: propertyMap({}) }, held(outputs));
     }
-    const { variables } = world.session.run;
+    const { variables } = world.session.options;
     if ("leftovers" in args) Object.assign(variables, { leftovers: "COMPUTE_LEFTOVERS" });
     const { outputs } = await create(world, "explicit");
     expect(held(outputs).known).toEqual(known);
@@ -149,7 +149,7 @@ describe("an instance that an earlier create may have left", () => {
     const origin = { ...world.session.connection.origin(), account: "acct-old" };
     const instance = held(propertyMap({ __origin: propertyMap(origin) }));
     const found = await briefly(world.session, (operation) =>
-      lookFor(world.session, instance, operation),
+      askAbout(world.session, instance, operation),
     );
     expect(found).toBeUndefined();
     const { message } = await errorOf(create(world, "explicit", true));

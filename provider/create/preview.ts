@@ -4,12 +4,12 @@
  */
 import { TimedOut } from "../abort";
 import { nextStep } from "../advice";
-import { RequestError } from "../api/errors";
+import { RequestError } from "../api/requestError";
 import { attempt } from "../attempt";
 import type { CreateRequest } from "../pulumi/calls";
 import { hasUnknown, isGiven } from "../pulumi/propertyValue";
 import type { Session } from "../session/session";
-import { argsOf, claimOf, lookAt, specOf } from "./spec";
+import { argsOf, claimOf, lookOf, specOf } from "./spec";
 import { briefly } from "../instance/existence";
 import {
   anotherRunReport,
@@ -17,7 +17,7 @@ import {
   perhapsStoppedReport,
   reportLeftovers,
   resumedReport,
-} from "./messages";
+} from "./reports";
 import { preview, type Look } from "./protocol";
 
 /** @throws OperationFailed if the `up` would refuse the create */
@@ -62,5 +62,5 @@ function warnOfFailedLook({ failedLook, notices, ctx }: Session): void {
 
 /** Returns what a shared listing shows. Undefined if none comes soon: no caller depends on it. */
 export function sharedLook(session: Session): Promise<Look | undefined> {
-  return briefly(session, async (operation) => lookAt(session, await session.list(operation)));
+  return briefly(session, async (operation) => lookOf(session, await session.list(operation)));
 }

@@ -4,9 +4,9 @@
  * file uses no clock, socket or disk, so that the explorer (`tests/explorer/`) can try every sequence of events.
  */
 import type { Accepted, ListItem } from "../api/contract";
-import { RequestError } from "../api/errors";
+import { RequestError } from "../api/requestError";
 import { answeredBroken, knownIdError, type PostOutcome } from "../api/postOutcome";
-import { mayTakeOver, type Found, type LedgerRecord, type OwnFields } from "../ledger/record";
+import { mayTakeOver, type Found, type LedgerRecord, type Identity } from "../ledger/record";
 import type { Evidence } from "../evidence/listing";
 import {
   isNamed,
@@ -26,12 +26,12 @@ import { isNameFor } from "../instance/naming";
 // ── Types ────────────────────────────────────────────────────────────────────────────────────────
 
 /** Who chose the name: this provider, the engine (`pulumi:autonaming`), or the program. */
-export type NameKind = OwnFields["kind"];
+export type NameKind = Identity["kind"];
 
 /** The instance to create, and the settings that the protocol depends on. All durations are milliseconds. */
 export interface CreateSpec {
   /** What the record of this create says from the start. Without `scope`, no leftover is known by its generated name. */
-  own: OwnFields;
+  identity: Identity;
   name: string;
   /** The flavor that the POST asks for. (`create.ts` follows the protocol once for each flavor, as long as one is refused.) */
   flavor: string;
@@ -285,7 +285,7 @@ function afterClaim(
   const { record, listedBy } = claim;
   const until = waiting?.until ?? now + spec.patienceMs;
   const waitingFor = { until, record };
-  if (mayTakeOver(claim, spec.own.session) && elsewhereBy(spec, record) === undefined) {
+  if (mayTakeOver(claim, spec.identity.session) && elsewhereBy(spec, record) === undefined) {
     // Still not taken over after all that time: its lock can't be had.
     if (now > until) return failInDoubt(record, { kind: "unknownRun" });
     return next({ phase: "takingOver", waiting: waitingFor, listedBy });
@@ -305,8 +305,11 @@ function whyNotTaken(spec: CreateSpec, { record, liveness }: Found): Doubt {
 }
 
 /** Returns how the place of a POST differs from the configured one. Undefined if it does not, or none was sent. */
-function elsewhereBy({ own, addressName }: CreateSpec, record: LedgerRecord): string | undefined {
-  return record.at === undefined ? undefined : originDifference(record, own, addressName);
+function elsewhereBy(
+  { identity, addressName }: CreateSpec,
+  record: LedgerRecord,
+): string | undefined {
+  return record.at === undefined ? undefined : originDifference(record, identity, addressName);
 }
 
 function afterTakeOver(
@@ -384,7 +387,7 @@ function found(spec: CreateSpec, state: StateOf<"searching">, seen: Candidates):
   const { record, error } = state.search;
   const { items } = seen;
   const item = record.id === undefined ? items[0] : items.find(({ id }) => id === record.id);
-  const why = whyNotResumed(spec.own, record, seen);
+  const why = whyNotResumed(spec.identity, record, seen);
   if (why || !item) return failSearch(state, why ?? { kind: "perhapsOthers", ids: idsOf(items) });
   const accepted: Accepted = { networks: [], ...record.accepted, ...item };
   const { flavor, at: acceptedAt } = record;
@@ -399,7 +402,7 @@ function found(spec: CreateSpec, state: StateOf<"searching">, seen: Candidates):
  * without comparing digests.)
  */
 export function whyNotResumed(
-  own: Pick<OwnFields, "scope" | "digest">,
+  identity: Pick<Identity, "scope" | "digest">,
   record: LedgerRecord,
   { items, shown }: Candidates,
 ): Doubt | undefined {
@@ -412,8 +415,8 @@ export function whyNotResumed(
   if (record.id === undefined && record.kind !== "generated") return { kind: "perhapsOthers", ids };
   if (record.id === undefined && ids.length > 1) return { kind: "perhapsOthers", ids };
   // Another stack's create, or this one's before a destroy or an upgrade of the plugin.
-  if (record.scope !== own.scope) return { kind: "changed", id };
-  if (record.digest !== own.digest) return { kind: "changed", id };
+  if (record.scope !== identity.scope) return { kind: "changed", id };
+  if (record.digest !== identity.digest) return { kind: "changed", id };
   return undefined;
 }
 
@@ -478,28 +481,30 @@ function findLeftovers(spec: CreateSpec, { listing, ours, shown }: Look): Leftov
  * `before`: as in `LedgerRecord`.
  */
 function knownAfter(
-  { own, known, replaces, letsRun }: CreateSpec,
+  { identity, known, replaces, letsRun }: CreateSpec,
   before: readonly string[],
   listing?: Evidence,
 ): string[] {
   // Other stacks may share a name that a program chose.
-  const passed = own.kind === "generated" || letsRun ? before : [];
+  const passed = identity.kind === "generated" || letsRun ? before : [];
   const left = [...known].filter((id) => !listing?.complete || listing.items.has(id));
   return [...new Set([...left, replaces ?? [], passed].flat())];
 }
 
 /** Another create generates another name with the same tag. */
 function whyLeftover(
-  { own, name }: CreateSpec,
+  { identity, name }: CreateSpec,
   listed: string | undefined,
 ): Leftover["why"] | undefined {
-  if (own.kind !== "generated") return isNamed(listed, name) ? "name" : undefined;
-  return own.scope !== undefined && isNameFor(listed, own.urn, own.scope) ? "tag" : undefined;
+  if (identity.kind !== "generated") return isNamed(listed, name) ? "name" : undefined;
+  return identity.scope !== undefined && isNameFor(listed, identity.urn, identity.scope)
+    ? "tag"
+    : undefined;
 }
 
 /** What of a create decides whether leftovers stop it. */
 export type StopSpec = Pick<CreateSpec, "leftovers" | "deleteFails"> & {
-  own: Pick<OwnFields, "tokenKind">;
+  identity: Pick<Identity, "tokenKind">;
 };
 
 /**
@@ -512,7 +517,7 @@ export function stopsCreate(
 ): boolean {
   if (spec.leftovers === "warn") return false;
   if (spec.leftovers === "fail") return items.length > 0 || partial;
-  const isBilled = spec.own.tokenKind === "live";
+  const isBilled = spec.identity.tokenKind === "live";
   const isGuarded = spec.deleteFails || spec.leftovers === "tag";
   return isBilled && isGuarded && items.some(({ why }) => why === "tag");
 }
@@ -632,15 +637,15 @@ function previewRecord(
     kind: "refused",
     failure: { kind: "inDoubt", record, why },
   });
-  if (!mayTakeOver(claim, spec.own.session) || elsewhereBy(spec, record) !== undefined)
+  if (!mayTakeOver(claim, spec.identity.session) || elsewhereBy(spec, record) !== undefined)
     return refuse(whyNotTaken(spec, claim));
   if (record.at === undefined) return undefined;
   const subject = subjectOf(spec, record);
   const witness = witnessOf({ subject, listedBy: claim.listedBy, pollIntervalMs: 0 });
   const { verdict } = see(witness, look.listing, { explained: explainedIn(look) });
   if (verdict.kind !== "listed") return undefined;
-  const own = isProgramKnown ? spec.own : { ...spec.own, digest: record.digest };
-  const why = whyNotResumed(own, record, { items: verdict.items, shown: look.shown });
+  const identity = isProgramKnown ? spec.identity : { ...spec.identity, digest: record.digest };
+  const why = whyNotResumed(identity, record, { items: verdict.items, shown: look.shown });
   return why ? refuse(why) : { kind: "resumed", id: record.id ?? verdict.items[0].id };
 }
 

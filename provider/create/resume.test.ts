@@ -21,7 +21,7 @@ import {
   type Scene,
 } from "../testing/scene";
 import { createInstance } from "../testing/calls";
-import { lookFor } from "../instance/existence";
+import { askAbout } from "../instance/existence";
 import { argsOf, specOf } from "./spec";
 import { reportInDoubt } from "./inDoubt";
 
@@ -52,9 +52,9 @@ interface Left {
 /** A session that begins after a killed run has left a record as that of a create of `web`. */
 async function afterKill({ name = generated(1), inputs, record, world = scene() }: Left = {}) {
   const asked = { ...requestOf(name, inputs), origin: world.session.connection.origin() };
-  const { own } = specOf(world.session, asked, argsOf(world.session.engine, asked.inputs));
+  const { identity } = specOf(world.session, asked, argsOf(world.session.engine, asked.inputs));
   const at = new Date(world.clock.date().getTime() - 3_600_000).toISOString();
-  const { session: _, ...left } = { ...own, before: [], at, ...record };
+  const { session: _, ...left } = { ...identity, before: [], at, ...record };
   await leaveInDoubt(ledgerFolder(world.ctx.env), "web", left);
   return world.nextRun();
 }
@@ -191,7 +191,7 @@ test("what took a minute for one create in doubt, or for a refresh, has not to b
   const begunAt = clock.now();
   const operation = session.operations.begin(900);
   const gone = { id: "i-0", origin: session.connection.origin(), acceptedAt: undefined };
-  expect((await lookFor(session, gone, operation)).verdict.kind).toBe("absent");
+  expect((await askAbout(session, gone, operation)).verdict.kind).toBe("absent");
   expect(clock.now() - begunAt).toBeGreaterThanOrEqual(60_000);
   const refreshedAt = clock.now();
   world.service.posts.push(ready);
@@ -292,12 +292,12 @@ test("an instance that the run was shown as another resource's, or that another 
 test("a create waits for the end of another run's create, and then takes its instance over", async () => {
   const other = scene();
   other.session.engine.end("engineGone");
-  const { own } = specOf(
+  const { identity } = specOf(
     other.session,
     { ...requestOf(generated(1)), origin: other.session.connection.origin() },
     argsOf(other.session.engine, requestOf(generated(1)).inputs),
   );
-  other.session.ledger.claim(own);
+  other.session.ledger.claim(identity);
   other.session.ledger.update(urn, { at: other.clock.date().toISOString(), id: "i-1" });
   other.service.has("i-1", { name: generated(1) });
   const world = other.beside();

@@ -1,5 +1,5 @@
 /** What the create protocol gets: the spec of a create, and what the session knows when a listing or a record arrives. */
-import type { EngineRun } from "../engineRun";
+import type { Engine } from "../engine";
 import { keyedFingerprint } from "../fingerprint";
 import type { Evidence } from "../evidence/listing";
 import type { InFile } from "../ledger/ledger";
@@ -24,7 +24,7 @@ export interface Asked {
 }
 
 /** Returns the inputs as the service gets them, without their `Secret` wrappers. @throws OperationFailed if a text is missing */
-export function argsOf(engine: EngineRun, inputs: PropertyMap): InstanceArgs {
+export function argsOf(engine: Engine, inputs: PropertyMap): InstanceArgs {
   return parseInstanceArgs(reveal(inputsForService(engine, inputs)));
 }
 
@@ -34,18 +34,18 @@ export function specOf(
   { urn, inputs, origin }: Asked,
   args: InstanceArgs | undefined,
 ): CreateSpec {
-  const { settings, run, engine, addressName } = session;
+  const { settings, options, engine, addressName } = session;
   const kind = nameKind(inputs);
   const { before } = engine.resource(urn);
   const revealed = reveal(inputs["name"] ?? null);
   const name = typeof revealed === "string" ? revealed : "";
   return {
-    own: {
+    identity: {
       ...origin,
       session: session.id,
-      scope: engine.kind === "stateless" ? undefined : run.scope,
+      scope: engine.kind === "stateless" ? undefined : options.scope,
       urn,
-      provider: run.providerUrn,
+      provider: options.providerUrn,
       name: hasSecret(inputs["name"]) ? undefined : name,
       kind,
       digest: args ? digestOf(settings.apiToken, args, kind) : "",
@@ -56,7 +56,7 @@ export function specOf(
     leftovers: settings.leftovers,
     replaces: before?.id,
     known: new Set(before?.known),
-    letsRun: settings.leftovers === "warn" && run.variables.leftovers !== undefined,
+    letsRun: settings.leftovers === "warn" && options.variables.leftovers !== undefined,
     deleteFails: settings.deletePolicy === "fail",
     settlingMs: settings.settlingMs,
     pollIntervalMs: settings.pollIntervalMs,
@@ -90,7 +90,7 @@ export function claimOf(session: Session, found: InFile): Exclude<Claim, { kind:
 }
 
 /** Returns a listing together with what the session knows now, and in a search for `record`, what the ledger knows, too. */
-export function lookAt(session: Session, listing: Evidence, record?: LedgerRecord): Look {
+export function lookOf(session: Session, listing: Evidence, record?: LedgerRecord): Look {
   const { engine, state, ledger, listings, connection } = session;
   const look = { listing, ours: engine.ours, shown: state.shown };
   if (record === undefined) return look;

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ComputeApi, PageQuery } from "../api/client";
 import type { ListItem, Page } from "../api/contract";
 import { pageLimit, type InstanceStatus } from "../api/serviceConstants";
-import { RequestError } from "../api/errors";
+import { RequestError } from "../api/requestError";
 import type { CursorProblem, FetchedListing } from "./listing";
 
 /**

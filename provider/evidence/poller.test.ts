@@ -1,7 +1,7 @@
 /** Tests when the poller looks at listings, and how its waits end. */
 import { expect, test } from "@jest/globals";
 import { Canceled } from "../abort";
-import { RequestError } from "../api/errors";
+import { RequestError } from "../api/requestError";
 import { answered, fail, failed } from "../testing/fakeService";
 import type { ListItem } from "../api/contract";
 import { errorOf, scene, type Scene } from "../testing/scene";

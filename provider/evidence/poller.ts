@@ -1,7 +1,7 @@
 /** Waits for instances until their status changes. Each look fetches one listing, which all waits of the session share (G7). */
 import { notNeeded, raceAbort } from "../abort";
 import { instanceStatuses, pageLimit } from "../api/serviceConstants";
-import { RequestError } from "../api/errors";
+import { RequestError } from "../api/requestError";
 import type { Clock } from "../clock";
 import type { ListItem } from "../api/contract";
 import type { Listing, ListingSource } from "./listing";

@@ -37,7 +37,7 @@ export interface Checked extends CheckResponse {
 }
 
 /** What Check has to know of the run. */
-interface CheckedRun {
+interface NameFacts {
   /**
    * The id of the provider resource, which goes into a generated name. It is empty before Configure, and undefined if it is not
    * known yet.
@@ -48,7 +48,7 @@ interface CheckedRun {
 }
 
 /** Checks the inputs that the program gives. */
-export function checkInstance(given: CheckRequest, { scope, isNameTaken }: CheckedRun): Checked {
+export function checkInstance(given: CheckRequest, { scope, isNameTaken }: NameFacts): Checked {
   const request = { ...given, news: withIdsAsText(given.news) };
   const { news } = request;
   const unfilled = inputNames.filter((name) => isUnfilled(name, request));
@@ -177,9 +177,9 @@ function validationErrors(name: InputName, { olds, news }: CheckRequest): InputE
   }
   const problems = problemsOf(name, value);
   if (problems.length === 0) return [];
-  const isHeld = heldIn(name, { olds, news });
+  const isInState = heldIn(name, { olds, news });
   return problems.map(({ index, problem }) => {
-    const isKept = isHeld(index);
+    const isKept = isInState(index);
     const item = index === undefined ? "" : `[${index}]`;
     const reason = isKept
       ? `${name} in the state ${problem}; a change may replace the instance`

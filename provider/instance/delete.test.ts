@@ -5,7 +5,7 @@ import { isReport, OperationFailed } from "../errors";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../pulumi/propertyValue";
 import { answered, fail, failed } from "../testing/fakeService";
 import type { ListItem } from "../api/contract";
-import type { KnownInstance } from "../engineRun";
+import type { KnownInstance } from "../engine";
 import {
   acceptedOutputs,
   errorOf,

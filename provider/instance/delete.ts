@@ -7,15 +7,15 @@
 import { isEnded, pauseLines, TimedOut } from "../abort";
 import { afterChange, bulleted, requestReport, stateDeleteCommand } from "../advice";
 import { logicalName, stackName } from "../pulumi/urn";
-import { RequestError } from "../api/errors";
+import { RequestError } from "../api/requestError";
 import { OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
 import type { DeleteRequest } from "../pulumi/calls";
-import type { DeleteOccasion, KnownInstance } from "../engineRun";
+import type { DeleteOccasion, KnownInstance } from "../engine";
 import { waits, type Operation } from "../session/operations";
 import type { Session } from "../session/session";
-import { isBilled, lookFor, outOfReach, refuseElsewhere, type Wanted } from "./existence";
+import { isBilled, askAbout, outOfReach, refuseElsewhere, type Wanted } from "./existence";
 import { heldBy, type Instance } from "./instance";
 import { findingOf, refusal, waysToDelete, type Existing } from "./refusals";
 import { noteRetained } from "./retained";
@@ -111,7 +111,7 @@ export async function deleteInstance(
             : "gone",
         );
       case "look": {
-        const { verdict } = await lookFor(session, instance, operation);
+        const { verdict } = await askAbout(session, instance, operation);
         facts = { ...facts, verdict };
         if (!next || verdict.kind === "absent") break;
         const seen = await seenOf(session, next, operation);
@@ -189,7 +189,7 @@ async function seenOf(
   const { connection, state } = session;
   const next = { id, origin, acceptedAt };
   if (id === "" || outOfReach(session, next, connection.origin())) return undefined;
-  const { verdict } = await lookFor(session, next, operation);
+  const { verdict } = await askAbout(session, next, operation);
   const isOtherToken = state.vouchersOf(next, connection.origin()) !== undefined;
   return verdict.kind === "listed" && isOtherToken ? undefined : verdict;
 }
@@ -276,7 +276,7 @@ async function destroy(
   let listedAs: string | undefined;
   try {
     for (;;) {
-      const { verdict } = await lookFor(session, target, operation, stake);
+      const { verdict } = await askAbout(session, target, operation, stake);
       if (verdict.kind === "absent") return;
       if (verdict.kind === "open")
         throw unproven(`is not proven gone after its DELETE: ${whyOpen(verdict, session)}`);

@@ -10,7 +10,7 @@ import {
   type PropertyValue,
 } from "../pulumi/propertyValue";
 import { OperationFailed } from "../errors";
-import type { DiffOccasion } from "../engineRun";
+import type { DiffOccasion } from "../engine";
 import type { Verdict } from "../evidence/witness";
 import { fail, failed } from "../testing/fakeService";
 import type { DiffRequest } from "../pulumi/calls";

@@ -17,11 +17,11 @@ import {
 } from "../pulumi/propertyValue";
 import type { DiffKind } from "../pulumi/names";
 import type { DiffRequest, DiffResponse } from "../pulumi/calls";
-import type { DiffOccasion } from "../engineRun";
+import type { DiffOccasion } from "../engine";
 import { timeouts } from "../session/operations";
 import type { Session } from "../session/session";
 import { idInputs, inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
-import { isBilled, lookFor, outOfReach } from "./existence";
+import { isBilled, askAbout, outOfReach } from "./existence";
 import { heldBy, listedInputs, type Instance } from "./instance";
 import { findingOf, noCall, refusal, waysToReplace, type Existing } from "./refusals";
 import { forgetText, isSameUserData, lacksText, readUserData } from "./userData";
@@ -112,7 +112,7 @@ export async function diffInstance(
   let step = decideDiff(facts);
   while (step.kind === "look") {
     using operation = session.operations.begin(timeouts.look, request);
-    facts = { ...facts, verdict: (await lookFor(session, instance, operation)).verdict };
+    facts = { ...facts, verdict: (await askAbout(session, instance, operation)).verdict };
     step = decideDiff(facts);
   }
   endDiff(session, instance, step, occasion);

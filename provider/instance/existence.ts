@@ -17,7 +17,7 @@ export interface Wanted {
 }
 
 /** Returns a clock time. Every listing that begins then or later shows the instance, if it exists. */
-export function listedBy(session: Pick<Session, "settledBy">, { acceptedAt }: Wanted): number {
+export function whenListed(session: Pick<Session, "settledBy">, { acceptedAt }: Wanted): number {
   return acceptedAt === undefined ? 0 : session.settledBy(acceptedAt);
 }
 
@@ -49,7 +49,7 @@ export function questionOf(
 ): Question<{ id: string }> {
   return {
     subject: { id: instance.id },
-    listedBy: listedBy(session, instance),
+    listedBy: whenListed(session, instance),
     pollIntervalMs: session.settings.pollIntervalMs,
     noneOfOursMs: stake === "drop" ? noneOfOursMs(session, instance, operation) : undefined,
   };
@@ -60,7 +60,7 @@ export function questionOf(
  *
  * @throws OperationFailed if the instance lives elsewhere, RequestError if a request fails, and the error that ended the operation.
  */
-export async function lookFor(
+export async function askAbout(
   session: Session,
   instance: Wanted,
   operation: Operation,

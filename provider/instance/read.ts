@@ -12,10 +12,10 @@ import type { Origin } from "../origin";
 import { canonicalJson, reveal } from "../pulumi/propertyValue";
 import { isExistsQuestion } from "../pulumi/urn";
 import type { ReadRequest, ReadResponse } from "../pulumi/calls";
-import type { ReadOccasion } from "../engineRun";
+import type { ReadOccasion } from "../engine";
 import type { Session } from "../session/session";
 import { missingOf } from "./address";
-import { listedBy, lookFor } from "./existence";
+import { whenListed, askAbout } from "./existence";
 import { Instance, listedOutputs } from "./instance";
 import { checkStatus, unfinishedInstance } from "./ready";
 
@@ -40,10 +40,10 @@ export async function readInstance(
   // An empty answer drops an instance, or makes a program create another one.
   const isAbsenceActedOn = occasion !== "lookup" || isExistsQuestion(urn);
   const stake = isAbsenceActedOn ? "drop" : "say";
-  const { verdict, origin } = await lookFor(session, before, operation, stake);
+  const { verdict, origin } = await askAbout(session, before, operation, stake);
   if (verdict.kind === "open") {
     const why = whyOpen(verdict, session);
-    if (occasion !== "lookup") return keepState(session, before, why);
+    if (occasion !== "lookup") return answerUnchanged(session, before, why);
     throw new OperationFailed(`instance ${id} is not in the listing, but may still exist: ${why}`);
   }
   if (verdict.kind === "absent") {
@@ -103,7 +103,7 @@ function isMeant(item: ListItem, given: string): boolean {
 
 function refresh(session: Session, before: Instance, item: ListItem, origin: Origin): Instance {
   const complete = before.withEachInput();
-  const isSettled = listedBy(session, before) <= session.ctx.clock.now();
+  const isSettled = whenListed(session, before) <= session.ctx.clock.now();
   const after = (isSettled ? complete.settled() : complete).seenAs(item, origin);
   // The inputs stay: a new name at the service is drift, and no reason for a replacement.
   const shownBy = ({ outputs: held }: Instance, name: string) =>
@@ -134,7 +134,7 @@ function lackOf(session: Session, instance: Instance, item: ListItem): string | 
  *
  * @throws InstanceUnfinished if the state has the instance as unfinished
  */
-function keepState(
+function answerUnchanged(
   { notices, ctx }: Pick<Session, "notices" | "ctx">,
   before: Instance,
   why: string,

@@ -6,8 +6,8 @@
 import { Canceled, notNeeded, pauseLines, TimedOut } from "../abort";
 import { importAs, pageAt, requestReport, stateDeleteCommand, wayToCursor } from "../advice";
 import type { ListItem } from "../api/contract";
-import { RequestError } from "../api/errors";
-import type { Unfinished } from "../engineRun";
+import { RequestError } from "../api/requestError";
+import type { Unfinished } from "../engine";
 import { InstanceUnfinished, OperationFailed, type Report } from "../errors";
 import { noCursor } from "../evidence/collect";
 import { statusOf, type Next, type WaitEnd } from "../evidence/poller";
@@ -280,12 +280,12 @@ export function unfinishedError(
 
 /**
  * Returns the instance for an answer that calls the operation a success, if an error hook makes the engine repeat it too often to
- * keep what an error says (`EngineRun.mustSucceed`). It stays marked as not ready, so that the next run goes on waiting for it, and the
+ * keep what an error says (`Engine.mustSucceed`). It stays marked as not ready, so that the next run goes on waiting for it, and the
  * reasons are a warning.
  *
  * @throws the error otherwise
  */
-export function keepOrThrow(
+export function succeedOrThrow(
   { engine, ctx }: Pick<Session, "engine" | "ctx">,
   unfinished: InstanceUnfinished,
   { urn, id }: Instance,

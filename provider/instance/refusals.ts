@@ -1,7 +1,7 @@
 /** How a refused delete, replacement or refresh is worded. */
 import { bulleted, oneRunCommands, pageAt } from "../advice";
 import { instanceStatuses } from "../api/serviceConstants";
-import type { DeleteOccasion, EngineRun } from "../engineRun";
+import type { DeleteOccasion, Engine } from "../engine";
 import { OperationFailed, type Report } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
@@ -70,7 +70,7 @@ export function waysToReplace(existing: Existing): string[] {
 
 /** Returns the ways out of a refused delete. */
 export function waysToDelete(
-  engine: EngineRun,
+  engine: Engine,
   occasion: DeleteOccasion,
   urn: string,
   existing: Existing,

@@ -1,6 +1,6 @@
 /** Notes the instances that "retain" (`compute:deletePolicy`) lets run, or that the `up` of a preview will let run (G4, G5). */
 import type { Session } from "../session/session";
-import { briefly, isBilled, lookFor, type Wanted } from "./existence";
+import { briefly, isBilled, askAbout, type Wanted } from "./existence";
 
 /** Notes an instance that "retain" lets run, after a brief look. Returns whether the instance may still run. `more`: as in `Retained`. */
 export async function noteRetained(
@@ -8,7 +8,9 @@ export async function noteRetained(
   instance: Wanted & { readonly urn: string },
   more: { isOfProgram?: boolean } = {},
 ): Promise<boolean> {
-  const found = await briefly(session, (operation) => lookFor(session, instance, operation, "say"));
+  const found = await briefly(session, (operation) =>
+    askAbout(session, instance, operation, "say"),
+  );
   if (found?.verdict.kind === "absent") return false;
   const { id, urn } = instance;
   const isListed = found?.verdict.kind === "listed";

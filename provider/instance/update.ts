@@ -6,14 +6,14 @@ import { InstanceUnfinished, OperationFailed } from "../errors";
 import type { Verdict } from "../evidence/witness";
 import { secretLike, Unknown, type PropertyMap } from "../pulumi/propertyValue";
 import type { UpdateRequest } from "../pulumi/calls";
-import type { ChangeOccasion } from "../engineRun";
+import type { ChangeOccasion } from "../engine";
 import type { Session } from "../session/session";
 import { isScript, type InputName } from "./definition";
 import { changedInputs } from "./diff";
-import { lookFor } from "./existence";
+import { askAbout } from "./existence";
 import { heldBy, listedInputs, listedOutputs, type Instance } from "./instance";
 import { noNetworksNotice } from "./address";
-import { keepOrThrow, unfinishedError, waitUntilReady } from "./ready";
+import { succeedOrThrow, unfinishedError, waitUntilReady } from "./ready";
 
 /** Decides what an Update does: it waits for what the listing or else the state has as not ready. */
 export function decideUpdate(
@@ -28,7 +28,7 @@ export function decideUpdate(
 /**
  * Returns the new outputs.
  *
- * @throws InstanceUnfinished if the instance does not get ready, as `keepOrThrow` does. OperationFailed if it is gone or lives
+ * @throws InstanceUnfinished if the instance does not get ready, as `succeedOrThrow` does. OperationFailed if it is gone or lives
  *   elsewhere. RequestError if a request fails before the wait begins. Canceled or TimedOut if the operation ends before the wait begins.
  */
 export async function updateInstance(
@@ -72,7 +72,9 @@ export async function updateInstance(
     // After an answer with outputs, a plain error would lose them.
     const hasAnswered = occasion.is === "repeat" && occasion.wasUnfinished;
     if (!(error instanceof InstanceUnfinished) && !hasAnswered) throw error;
-    return withChanges(keepOrThrow(session, unfinishedError(session, error, instance), instance));
+    return withChanges(
+      succeedOrThrow(session, unfinishedError(session, error, instance), instance),
+    );
   }
 }
 
@@ -83,7 +85,7 @@ async function finishWait(
   instance: Instance,
 ): Promise<Instance> {
   using operation = session.operations.of(request, "update");
-  const { verdict, origin } = await lookFor(session, instance, operation);
+  const { verdict, origin } = await askAbout(session, instance, operation);
   const { id } = instance;
   const listed = verdict.kind === "listed" ? verdict.items[0] : undefined;
   switch (decideUpdate(instance, verdict)) {

@@ -13,7 +13,7 @@ import {
   type PropertyValue,
 } from "../pulumi/propertyValue";
 import type { CheckRequest } from "../pulumi/calls";
-import type { EngineRun } from "../engineRun";
+import type { Engine } from "../engine";
 import type { Session } from "../session/session";
 import { unpackedScript, unusableIn } from "../userData/cloudInit";
 import { scriptInputs, userDataBytes, type ScriptInput } from "./definition";
@@ -123,7 +123,7 @@ function newSalt(urn: string, randomSeed: Uint8Array): Buffer {
 }
 
 /** Whether the inputs have only the hash of their user data, and this process does not have the text. */
-export function lacksText({ texts }: EngineRun, inputs: PropertyMap): boolean {
+export function lacksText({ texts }: Engine, inputs: PropertyMap): boolean {
   const userData = readUserData(inputs);
   return userData?.form === "hash" && !texts.has(userData.hash);
 }
@@ -133,7 +133,7 @@ export function lacksText({ texts }: EngineRun, inputs: PropertyMap): boolean {
  *
  * @throws OperationFailed if this process does not have the text
  */
-export function inputsForService({ texts }: EngineRun, inputs: PropertyMap): PropertyMap {
+export function inputsForService({ texts }: Engine, inputs: PropertyMap): PropertyMap {
   const userData = readUserData(inputs);
   if (userData?.form !== "hash") return inputs;
   const kept = texts.get(userData.hash);
@@ -145,12 +145,12 @@ const textMissing =
   'nothing was created: with compute:userDataInState "hash", only the process that has checked the inputs has the user data, and this is another one. Set compute:userDataInState to "secret"';
 
 /** Frees the text that the session keeps for these inputs. */
-export function forgetText({ texts }: EngineRun, inputs: PropertyMap): void {
+export function forgetText({ texts }: Engine, inputs: PropertyMap): void {
   const userData = readUserData(inputs);
   if (userData?.form === "hash") forget(texts, userData.hash);
 }
 
-function forget(texts: EngineRun["texts"], hash: string): void {
+function forget(texts: Engine["texts"], hash: string): void {
   texts.get(hash)?.hidden[Symbol.dispose]();
   texts.delete(hash);
 }

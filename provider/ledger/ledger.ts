@@ -20,7 +20,7 @@ import {
   type Found,
   type LedgerRecord,
   type Liveness,
-  type OwnFields,
+  type Identity,
   type Shown,
 } from "./record";
 
@@ -47,7 +47,7 @@ export interface LedgerOptions {
 /** The longest wait for a lock. Others hold it for milliseconds, to test it or to take a record over. */
 const lockWaitMs = 1000;
 /** How long what a killed session has left besides records is kept: longer than it takes a session to begin. */
-const orphanKeptMs = 24 * 60 * 60 * 1000;
+const orphanAgeMs = 24 * 60 * 60 * 1000;
 const lockEnd = ".lock";
 
 /** The records of creates in doubt of one state backend on this machine, as one session reads and writes them. */
@@ -58,7 +58,7 @@ export class Ledger {
   readonly #clock: { date(): Date };
   readonly #disk: Disk;
   /** By URN, the records that this session owns. */
-  readonly #own = new Map<string, LedgerRecord>();
+  readonly #records = new Map<string, LedgerRecord>();
   /** The URNs of those that have a file, and of those whose last change is not in it. */
   readonly #onDisk = new Set<string>();
   readonly #unwritten = new Set<string>();
@@ -88,11 +88,11 @@ export class Ledger {
   // ── The records of this session ────────────────────────────────────────────────────────────────
 
   /** Makes the record of a create, or returns what the file of its resource says. */
-  claim(own: OwnFields, isAgain = false): Claimed {
-    const { urn } = own;
-    const mine = this.#own.get(urn);
+  claim(identity: Identity, isAgain = false): Claimed {
+    const { urn } = identity;
+    const mine = this.#records.get(urn);
     if (mine) return { kind: "found", record: mine, liveness: "alive" };
-    const record = unsent(own);
+    const record = unsent(identity);
     try {
       if (this.#open()) {
         this.#disk.create(this.#pathOf(urn), contentOf(record));
@@ -108,16 +108,18 @@ export class Ledger {
       if (isOwn) this.#onDisk.add(urn);
       else if (codeOf(error) === "EEXIST")
         // What has the name is gone by now, or is a link to nothing.
-        return isAgain ? { kind: "unreadable", path: this.#pathOf(urn) } : this.claim(own, true);
+        return isAgain
+          ? { kind: "unreadable", path: this.#pathOf(urn) }
+          : this.claim(identity, true);
       else this.#warnOfWrite(error);
     }
-    this.#own.set(urn, record);
+    this.#records.set(urn, record);
     return { kind: "made" };
   }
 
   /** Returns what the file of the resource says. Undefined if there is none. */
   find(urn: string): InFile | undefined {
-    const mine = this.#own.get(urn);
+    const mine = this.#records.get(urn);
     if (mine) return { kind: "found", record: mine, liveness: "alive" };
     return this.#folder === undefined ? undefined : this.#read(fileNameOf(urn));
   }
@@ -128,21 +130,21 @@ export class Ledger {
    */
   takeOver(record: LedgerRecord): boolean {
     const { urn } = record;
-    if (this.#own.has(urn)) return true;
+    if (this.#records.has(urn)) return true;
     // Other sessions have to see that the new owner is alive.
     if (!this.#tryToWrite(() => this.#open()) || !this.#lock || this.#closed) return false;
     const taken = { ...record, session: this.#session };
     return this.#changeOfDead(record, (path) => {
       if (!this.#tryToWrite(() => this.#disk.replace(path, contentOf(taken)))) return false;
-      this.#own.set(urn, taken);
+      this.#records.set(urn, taken);
       this.#onDisk.add(urn);
       return true;
     });
   }
 
   /** The record that this session has for the resource. */
-  own(urn: string): LedgerRecord | undefined {
-    return this.#own.get(urn);
+  recordOf(urn: string): LedgerRecord | undefined {
+    return this.#records.get(urn);
   }
 
   /** Writes that a POST is about to be sent. Resolves once that survives a power cut, or after a warning. */
@@ -157,18 +159,18 @@ export class Ledger {
 
   /** Changes a record that this session owns, at once and without a sync. */
   update(urn: string, change: Change): void {
-    const record = this.#own.get(urn);
+    const record = this.#records.get(urn);
     if (record) this.#put({ ...record, ...change });
   }
 
   /** Makes the record anew, as one that has sent no POST. */
-  clear(own: OwnFields): void {
-    if (this.#own.has(own.urn)) this.#put(unsent(own));
+  clear(identity: Identity): void {
+    if (this.#records.has(identity.urn)) this.#put(unsent(identity));
   }
 
   /** Ends the doubt about a resource. The file goes. */
   remove(urn: string): void {
-    if (!this.#own.delete(urn)) return;
+    if (!this.#records.delete(urn)) return;
     this.#unwritten.delete(urn);
     if (this.#onDisk.delete(urn) && !this.#closed) this.#disk.remove(this.#pathOf(urn));
   }
@@ -184,7 +186,7 @@ export class Ledger {
 
   /** Returns all records of this backend that can be read. */
   all(): Found[] {
-    const inMemory = [...this.#own.values()].filter(({ urn }) => !this.#onDisk.has(urn));
+    const inMemory = [...this.#records.values()].filter(({ urn }) => !this.#onDisk.has(urn));
     const found: Found[] = [];
     for (const name of this.#list().filter((one) => one.endsWith(".json"))) {
       const file = this.#read(name);
@@ -233,7 +235,7 @@ export class Ledger {
 
   /** Ends the doubt about what this session has given to its engine, which has saved it: the run ends in order. */
   endInOrder(): void {
-    for (const record of [...this.#own.values()])
+    for (const record of [...this.#records.values()])
       if (endsInOrder(record, this.#session)) this.remove(record.urn);
   }
 
@@ -305,7 +307,7 @@ export class Ledger {
 
   /** Keeps a record of this session, and writes its file, if it has one. */
   #put(record: LedgerRecord): void {
-    this.#own.set(record.urn, record);
+    this.#records.set(record.urn, record);
     this.#unwritten.add(record.urn);
     this.#writeMissing();
   }
@@ -314,7 +316,7 @@ export class Ledger {
   #writeMissing(): void {
     if (this.#closed) return;
     for (const urn of this.#unwritten) {
-      const record = this.#own.get(urn);
+      const record = this.#records.get(urn);
       if (!record || !this.#onDisk.has(urn)) continue;
       const write = () => this.#disk.replace(this.#pathOf(urn), contentOf(record));
       if (this.#tryToWrite(write)) this.#unwritten.delete(urn);
@@ -398,7 +400,7 @@ export class Ledger {
   /** Removes the locks of dead sessions that have no record, and what they were writing when they were killed. */
   #removeOrphans(): void {
     const owners = new Set(this.all().map(({ record }) => record.session));
-    const oldest = this.#clock.date().getTime() - orphanKeptMs;
+    const oldest = this.#clock.date().getTime() - orphanAgeMs;
     for (const name of this.#list()) {
       const session = name.endsWith(lockEnd) ? name.slice(0, -lockEnd.length) : undefined;
       if (session === undefined && !name.endsWith(temporaryEnd)) continue;

@@ -19,12 +19,12 @@ export function displayRun({ session }: Pick<LedgerRecord, "session">): string {
 const sessionIdSchema = z.string().regex(/^\w+$/);
 
 /** What a create knows of itself before it has looked at anything. */
-const ownSchema = z.object({
+const identitySchema = z.object({
   ...originSchema.shape,
   /** The owner: the session whose create this is. While it lives, it holds its lock. */
   session: sessionIdSchema,
   urn: z.string(),
-  /** The id of the provider resource (`SessionRun.scope`). */
+  /** The id of the provider resource (`SessionOptions.scope`). */
   scope: z.string().optional(),
   /** The URN of the explicit provider resource. Undefined for the default provider. */
   provider: z.string().optional(),
@@ -37,7 +37,7 @@ const ownSchema = z.object({
 });
 
 /** What only the response to the POST shows (section "POST /v2/instances" of the service's API document). */
-const shownOnceSchema = z.object({
+const postOnlySchema = z.object({
   createdAt: z.string().optional(),
   networks: z.array(
     z.object({
@@ -50,7 +50,7 @@ const shownOnceSchema = z.object({
 
 /** The schema of a file of the ledger. */
 export const recordSchema = z.object({
-  ...ownSchema.shape,
+  ...identitySchema.shape,
   /** The ids of the instances that had this name or, if it was generated, the tag of the resource in the listing before the POST. */
   before: z.array(z.string()),
   /** The flavor that the POST asked for: that of the program, or a fallback. */
@@ -61,14 +61,14 @@ export const recordSchema = z.object({
   id: z.string().optional(),
   /** The session that has handed the id to its engine, in the reply to a Create. */
   givenBy: sessionIdSchema.optional(),
-  accepted: shownOnceSchema.optional(),
+  accepted: postOnlySchema.optional(),
 });
 
 /** One create in doubt. */
 export type LedgerRecord = z.infer<typeof recordSchema>;
 
 /** What a create knows of itself before it has looked at anything. */
-export type OwnFields = z.infer<typeof ownSchema>;
+export type Identity = z.infer<typeof identitySchema>;
 
 /** What may change while a session owns a record. */
 export type Change = Partial<
@@ -85,8 +85,8 @@ export interface Found {
 }
 
 /** Returns the record of a create that has sent no POST yet, or whose POST surely made nothing. */
-export function unsent(own: OwnFields): LedgerRecord {
-  return { ...own, before: [] };
+export function unsent(identity: Identity): LedgerRecord {
+  return { ...identity, before: [] };
 }
 
 /** Returns the name of the record's file. It has the whole URN, since another version of the plugin has another scope. */

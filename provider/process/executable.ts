@@ -12,11 +12,11 @@ export const executable = `pulumi-resource-${metadata.name}`;
 export const pluginDescription = `The ${metadata.name} plugin for Pulumi, ${metadata.version}. Pulumi starts it by itself.`;
 
 /** The folder of this bundle or of the single executable. */
-export const ownFolder = __dirname;
+export const bundleFolder = __dirname;
 
 /** Returns the path of the single executable, or of the one beside this bundle, or else its name. */
 export function executablePath(): string {
-  const path = isSea() ? process.execPath : join(ownFolder, executable);
+  const path = isSea() ? process.execPath : join(bundleFolder, executable);
   return existsSync(path) ? path : executable;
 }
 

@@ -4,7 +4,7 @@ import { openPluginPort } from "./pluginPort";
 
 async function main(argv: readonly string[]): Promise<void> {
   if (isCommand(argv)) {
-    const { runByHand } = await import("../../cli/run.js");
+    const { runByHand } = await import("../../cli/commandLine.js");
     process.exit(await runByHand(argv));
   }
   // Engines pass the token of Pulumi Cloud to every plugin (since 3.247). A secret that is not there can't leak (G8).

@@ -16,7 +16,7 @@ interface Bundle {
 }
 
 /** What a part is as a script. */
-type Part = (
+type BundlePart = (
   require: (name: string) => unknown,
   module: { exports: unknown },
   folder: string,
@@ -39,7 +39,7 @@ export function runBundle({ file, content, folder, require }: Bundle): void {
     const module = { exports: undefined };
     modules.set(name, module);
     const script = compiled.script(name, source.toString("latin1"), join(file, name));
-    const run = script.runInThisContext() as Part;
+    const run = script.runInThisContext() as BundlePart;
     run(load, module, folder);
     return module.exports;
   };

@@ -5,7 +5,7 @@ import { isEngineAtTerminal, isStdinPiped, readSchema } from "./executable";
 import type { PluginPort } from "./pluginPort";
 import { Redactor } from "../redaction";
 import { cancelsAtEnd, EngineLog } from "../rpc/engineLog";
-import { describeError } from "../rpc/errors";
+import { describeError } from "../rpc/grpcErrors";
 import { createServer } from "../rpc/handlers";
 import { exitWithEngine } from "../rpc/shutdown";
 import { endWithStarter } from "./starter";

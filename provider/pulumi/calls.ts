@@ -27,7 +27,7 @@ export interface CheckRequest {
 export interface ConfigureRequest {
   /** The URN of the provider resource. */
   urn?: string | undefined;
-  /** The id of the provider resource (`SessionRun.scope`). It is not known in the first preview. */
+  /** The id of the provider resource (`SessionOptions.scope`). It is not known in the first preview. */
   scope: string | undefined;
   args: PropertyMap;
 }
@@ -106,7 +106,7 @@ export type ListedInstance = { id: string; name: string };
 export type ListResponse = ListedInstance[] | Unknown;
 
 /** A reply that the engine keeps in the state of an instance. */
-export type Kept<Response> = Response & {
+export type StateReply<Response> = Response & {
   /** Whether the engine reads the instance before it next compares the program with the state. */
   refreshBeforeUpdate: boolean;
 };
@@ -130,9 +130,9 @@ export interface Provider {
   configure(request: ConfigureRequest): Promise<void>;
   check(request: CheckRequest): Promise<CheckResponse>;
   diff(request: DiffRequest): Promise<DiffResponse>;
-  create(request: CreateRequest): Promise<Kept<CreateResponse>>;
-  update(request: UpdateRequest): Promise<Kept<UpdateResponse>>;
-  read(request: ReadRequest): Promise<Kept<ReadResponse> | undefined>;
+  create(request: CreateRequest): Promise<StateReply<CreateResponse>>;
+  update(request: UpdateRequest): Promise<StateReply<UpdateResponse>>;
+  read(request: ReadRequest): Promise<StateReply<ReadResponse> | undefined>;
   delete(request: DeleteRequest): Promise<void>;
   invoke(request: InvokeRequest): Promise<InvokeResponse>;
   list(request: ListRequest): Promise<ListResponse>;

@@ -11,7 +11,7 @@ import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import type { PluginPort } from "../process/pluginPort";
 import type { CancelReason, Provider } from "../pulumi/calls";
 import type { EngineLog } from "./engineLog";
-import { describeError, toCallFailure } from "./errors";
+import { describeError, toCallFailure } from "./grpcErrors";
 
 /** What a server is made with. */
 export interface ServerDependencies {

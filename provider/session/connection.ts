@@ -4,7 +4,7 @@ import metadata from "../../metadata.json";
 import { raceAbort } from "../abort";
 import { afterChange, nextStep, settingWords, type SettingPlaces } from "../advice";
 import type { ComputeApi } from "../api/client";
-import { RequestError } from "../api/errors";
+import { RequestError } from "../api/requestError";
 import { maxIdLength, paths, tokenKindOf } from "../api/serviceConstants";
 import type { Settings } from "../config/settings";
 import { readTokenFile, tokenFileProblem, type TokenFileContent } from "../config/tokenFile";

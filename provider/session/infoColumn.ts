@@ -3,7 +3,7 @@
  * begins with what matters most, because a terminal of 100 columns cuts it off after about 35 characters.
  */
 import { duration, localTime, minutesFrom, notNeeded } from "../abort";
-import type { RequestError } from "../api/errors";
+import type { RequestError } from "../api/requestError";
 import type { ProviderContext } from "../context";
 
 /** What an operation does. */
@@ -68,7 +68,7 @@ export class InfoColumn {
       const now = clock.now();
       const due = [...this.#lines]
         .filter((line) => line.isDue(now, isAtTerminal ? 0 : againMs))
-        .sort((a, b) => Number(b.isNew) - Number(a.isNew) || a.shownAt - b.shownAt);
+        .sort((a, b) => Number(b.isNew) - Number(a.isNew) || a.printedAt - b.printedAt);
       for (const line of isAtTerminal ? due.slice(0, linesPerTick) : due)
         messages.status(line.of.urn, line.textAt(now));
       this.#tickLater(signal);
@@ -84,8 +84,8 @@ export class Line implements Disposable {
   #activity: Activity | undefined;
   #failed: FailedRequest | undefined;
   /** How the line began when it was last shown, and the clock time of that. */
-  #shownBegin: string | undefined;
-  shownAt = -Infinity;
+  #printedBegin: string | undefined;
+  printedAt = -Infinity;
 
   constructor(of: LineSubject, onEnd: () => void) {
     this.of = of;
@@ -109,17 +109,17 @@ export class Line implements Disposable {
 
   /** Whether the line begins otherwise than when it was last shown. */
   get isNew(): boolean {
-    return this.#begin !== this.#shownBegin;
+    return this.#begin !== this.#printedBegin;
   }
 
   isDue(now: number, afterMs: number): boolean {
-    return this.#begin !== undefined && (this.isNew || now - this.shownAt >= afterMs);
+    return this.#begin !== undefined && (this.isNew || now - this.printedAt >= afterMs);
   }
 
   /** Returns the text that is shown now. */
   textAt(now: number): string {
-    this.#shownBegin = this.#begin;
-    this.shownAt = now;
+    this.#printedBegin = this.#begin;
+    this.printedAt = now;
     const { seconds, id, beginsAt } = this.of;
     const soFar = Math.floor(Math.round(now - beginsAt) / 1000);
     const parts = [

@@ -3,7 +3,7 @@
  * (429 or 503 with Retry-After) that does not end before an operation's time-out, the operation ends at once (G6).
  */
 import { deadline, TimedOut, type Ending, type Pause } from "../abort";
-import type { RequestError } from "../api/errors";
+import type { RequestError } from "../api/requestError";
 import type { Retry } from "../api/options";
 import { paths } from "../api/serviceConstants";
 import type { ProviderContext } from "../context";

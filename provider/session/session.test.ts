@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { whyOpen } from "../evidence/why";
 import type { Open } from "../evidence/witness";
-import { lookFor } from "../instance/existence";
+import { askAbout } from "../instance/existence";
 import { answered, fail, type FakeService } from "../testing/fakeService";
 import { errorOf, scene } from "../testing/scene";
 
@@ -121,7 +121,7 @@ test("a search for an instance says that the cursor was given up", async () => {
   const { session, service } = scene({ cursorParameter: "after" });
   for (let n = 0; n < 150; n++) service.has(`i-${n}`);
   const instance = { id: "i-none", origin: undefined, acceptedAt: undefined };
-  const { verdict } = await lookFor(session, instance, session.operations.begin(60));
+  const { verdict } = await askAbout(session, instance, session.operations.begin(60));
   expect(verdict).toMatchObject({ kind: "open", why: "incomplete" });
   expect(whyOpen(verdict as Open, session)).toContain(
     'this run no longer uses compute:cursorParameter "after"',

@@ -8,16 +8,16 @@ import { Ledger } from "../ledger/ledger";
 import { collect, noCursor, pagesBy, usualCursor } from "../evidence/collect";
 import { type CursorProblem, type IdSet, type Listing, ListingSource } from "../evidence/listing";
 import type { ProviderContext } from "../context";
-import { EngineRun } from "../engineRun";
+import { Engine } from "../engine";
 import { Poller } from "../evidence/poller";
 import { Connection } from "./connection";
 import { KnownState, type Seen } from "./knownState";
 import { Notices } from "./notices";
 import { Operations, waits, type Operation } from "./operations";
-import { RetainedInstances } from "./retained";
+import { RetainedInstances } from "./retainedInstances";
 
 /** What identifies the run of a session. */
-export interface SessionRun {
+export interface SessionOptions {
   /** A random string. Empty for a command, which makes no instance. */
   sessionId: string;
   /**
@@ -26,7 +26,7 @@ export interface SessionRun {
    */
   scope?: string | undefined;
   /** What the calls are about. A command gets no calls, and a person gives its settings as a program does. */
-  engine: EngineRun;
+  engine: Engine;
   /** The URN of the explicit provider resource. Undefined for a default provider. */
   providerUrn?: string | undefined;
   /** The environment variables, or the options of a command, from which some settings come. */
@@ -41,9 +41,12 @@ export interface SessionRun {
 export const runPatienceMs = 60_000;
 
 /** Returns the run of a command, which never creates an instance. A person waits for it, and nothing shows what it waits for. */
-export function commandRun(variables: SettingVariables, stack: string | undefined): SessionRun {
+export function commandOptions(
+  variables: SettingVariables,
+  stack: string | undefined,
+): SessionOptions {
   const patienceMs = 3500;
-  return { sessionId: "", engine: new EngineRun({}, "program"), variables, stack, patienceMs };
+  return { sessionId: "", engine: new Engine({}, "program"), variables, stack, patienceMs };
 }
 
 /**
@@ -53,7 +56,7 @@ export function commandRun(variables: SettingVariables, stack: string | undefine
 export class Session {
   readonly settings: Settings;
   readonly ctx: ProviderContext;
-  readonly run: SessionRun;
+  readonly options: SessionOptions;
   readonly places: SettingPlaces;
   readonly notices: Notices;
   readonly operations: Operations;
@@ -61,7 +64,7 @@ export class Session {
   readonly listings: ListingSource;
   readonly poller: Poller;
   readonly ledger: Ledger;
-  readonly engine: EngineRun;
+  readonly engine: Engine;
   readonly state = new KnownState();
   readonly retained: RetainedInstances;
   /** The instances that the calls of this run have shown or made. */
@@ -79,14 +82,14 @@ export class Session {
     settings: Settings,
     ctx: ProviderContext,
     canceled: () => AbortSignal,
-    run: SessionRun,
+    run: SessionOptions,
   ) {
     this.settings = settings;
     const { cursorParameter } = settings;
     this.#isCursorOpen = cursorParameter === undefined;
     this.#cursorParameter = cursorParameter === noCursor ? undefined : cursorParameter;
     this.ctx = ctx;
-    this.run = run;
+    this.options = run;
     this.places = { ...run, tokenFile: settings.apiTokenFile };
     const { engine } = run;
     this.engine = engine;
@@ -137,7 +140,7 @@ export class Session {
 
   /** The id of the session, which is the stamp of the instances that it creates, takes over or looks up. */
   get id(): string {
-    return this.run.sessionId;
+    return this.options.sessionId;
   }
 
   /**

@@ -2,7 +2,7 @@
 import { raceAbort } from "../abort";
 import type { ComputeApi, PageQuery, Permit, PostSignals } from "../api/client";
 import type { Accepted, CreateBody, ListItem, Page } from "../api/contract";
-import { RequestError, type FailureKind } from "../api/errors";
+import { RequestError, type FailureKind } from "../api/requestError";
 import { outcomeOf, type PostOutcome } from "../api/postOutcome";
 
 /** Does one POST. An error that it throws becomes an outcome, as in the real client. */

@@ -2,11 +2,11 @@
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../clock";
 import { Ledger } from "../ledger/ledger";
-import type { LedgerRecord, OwnFields } from "../ledger/record";
+import type { LedgerRecord, Identity } from "../ledger/record";
 import { instanceToken } from "../pulumi/names";
 
 /** What a create knows of itself when it makes its record. */
-export function ownFields(resource: string, more: Partial<OwnFields> = {}): OwnFields {
+export function ownFields(resource: string, more: Partial<Identity> = {}): Identity {
   return {
     session: "0123456789ab",
     baseUrl: "https://api.example.com/v2",

@@ -2,13 +2,13 @@
 import { afterEach } from "@jest/globals";
 import { Canceled } from "../abort";
 import type { CreateRequest } from "../pulumi/calls";
-import { EngineRun, type RunKind } from "../engineRun";
+import { Engine, type RunKind } from "../engine";
 import type { Evidence } from "../evidence/listing";
 import type { Open, Verdict } from "../evidence/witness";
 import { resolveSettings } from "../config/configuration";
 import { Instance } from "../instance/instance";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../pulumi/propertyValue";
-import { runPatienceMs, Session, type SessionRun } from "../session/session";
+import { runPatienceMs, Session, type SessionOptions } from "../session/session";
 import { systemDisk } from "../ledger/disk";
 import type { Messages, ProviderContext, Text } from "../context";
 import { Redactor } from "../redaction";
@@ -53,7 +53,7 @@ export interface Scene {
 }
 
 /** The run of a session. By default, it has the settings of a program. */
-type SceneRun = Partial<SessionRun> & { kind?: RunKind };
+type SceneRun = Partial<SessionOptions> & { kind?: RunKind };
 
 /** What all sessions of a test share. */
 type Shared = Pick<Scene, "service" | "dialer" | "clock"> & { home: string };
@@ -84,7 +84,7 @@ export function scene(
     createApi: () => service,
   };
   const cancellation = new AbortController();
-  const engine = new EngineRun({}, kind);
+  const engine = new Engine({}, kind);
   const configuration = propertyMap({
     baseUrl: "https://api.example.com/v2",
     apiToken: new Secret(liveToken),

@@ -96,18 +96,18 @@ export const advice: readonly Advice[] = [
   },
 
   // ── The command line ──
-  { file: "cli/run.ts", text: "ownCommand()", ways: { usage } },
-  { file: "cli/emulator.ts", text: "ownCommand(", ways: { usage } },
+  { file: "cli/commandLine.ts", text: "pluginCommand()", ways: { usage } },
+  { file: "cli/emulator.ts", text: "pluginCommand(", ways: { usage } },
   {
-    file: "cli/run.ts",
-    text: "`See ${ownCommand(",
+    file: "cli/commandLine.ts",
+    text: "`See ${pluginCommand(",
     ways: {
       "--help": typedCommands("with nothing but pulumi on PATH, `pulumi plugin run` passes"),
     },
   },
 
   // ── audit ──
-  { file: "cli/audit.ts", text: 'ownCommand("audit", "--plan", "FILE"', ways: { part } },
+  { file: "cli/audit.ts", text: 'pluginCommand("audit", "--plan", "FILE"', ways: { part } },
   { file: "cli/audit.ts", text: "inStack(planning,", ways: { part } },
   {
     file: "cli/report.ts",
@@ -200,7 +200,7 @@ export const advice: readonly Advice[] = [
     ways: { "pulumi up": settled("a create that left nothing stops no up") },
   },
   {
-    file: "provider/create/messages.ts",
+    file: "provider/create/reports.ts",
     text: "oneRunCommands.besideLeftovers",
     ways: {
       "a second one": leftovers("with compute:leftovers fail and a name that the program chose"),
@@ -211,22 +211,22 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/create/messages.ts",
+    file: "provider/create/reports.ts",
     text: "oneRunCommands.replaceTainted",
     ways: {
       "--replace, and a taint": core("replaceAgain", "%s of a live instance that no delete can"),
     },
   },
-  { file: "provider/create/messages.ts", text: "If it was let run on purpose: ", ways: { part } },
+  { file: "provider/create/reports.ts", text: "If it was let run on purpose: ", ways: { part } },
   {
-    file: "provider/create/messages.ts",
+    file: "provider/create/reports.ts",
     text: "To create it all the same: ",
     ways: {
       "an incomplete listing": leftovers("with compute:leftovers fail and an incomplete listing"),
     },
   },
   {
-    file: "provider/create/messages.ts",
+    file: "provider/create/reports.ts",
     text: "To take it over: ",
     ways: {
       "pulumi import": leftovers("with compute:leftovers fail and a name that the program chose"),
@@ -234,12 +234,12 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/create/messages.ts",
+    file: "provider/create/reports.ts",
     text: "To see whether a create is in doubt",
     ways: { settle: leftovers("a chosen name whose create another machine has left in doubt") },
   },
   {
-    file: "provider/create/messages.ts",
+    file: "provider/create/reports.ts",
     text: "To see what is in no stack",
     ways: { audit: settled("the up that settle prints beside a leftover makes a second") },
   },
@@ -293,12 +293,12 @@ export const advice: readonly Advice[] = [
     ways: { settle: asked("one create left open keeps the others from being done") },
   },
   {
-    file: "provider/create/messages.ts",
+    file: "provider/create/reports.ts",
     text: "If Pulumi warns of pending operations",
     ways: { settle: typedCommands("at a terminal, the three commands of docs/recover.md") },
   },
   {
-    file: "provider/create/messages.ts",
+    file: "provider/create/reports.ts",
     text: "To give that up",
     ways: { "--forget": settled("a create that stops because the program has changed") },
   },
@@ -450,7 +450,7 @@ export const advice: readonly Advice[] = [
 
   // ── Delete ──
   {
-    file: "provider/session/retained.ts",
+    file: "provider/session/retainedInstances.ts",
     text: "in the settings that the last `pulumi up` recorded",
     ways: { reports },
   },
@@ -536,26 +536,26 @@ export const advice: readonly Advice[] = [
 
   // ── Create ──
   {
-    file: "provider/create/messages.ts",
+    file: "provider/create/reports.ts",
     text: "Run again once that run has ended.",
     ways: {
       "run again": engine("adviceCreate", "after `pulumi cancel`, a second run waits for the"),
     },
   },
   {
-    file: "provider/create/messages.ts",
+    file: "provider/create/reports.ts",
     text: "settleCommand()",
     ways: { settle: settled("after a kill between the reply and the save, on %s, preview warns") },
   },
   {
-    file: "provider/create/messages.ts",
+    file: "provider/create/reports.ts",
     text: "first looks for what was made",
     ways: { "pulumi up": core("interrupted", "after Ctrl-C twice during the POST") },
   },
-  { file: "provider/create/messages.ts", text: "waits for its end", ways: { reports } },
-  { file: "provider/create/messages.ts", text: "will stop here", ways: { reports } },
+  { file: "provider/create/reports.ts", text: "waits for its end", ways: { reports } },
+  { file: "provider/create/reports.ts", text: "will stop here", ways: { reports } },
   {
-    file: "provider/create/messages.ts",
+    file: "provider/create/reports.ts",
     text: "because each run creates an instance",
     ways: {
       "look for the name": engine(

@@ -1,6 +1,6 @@
 /**
  * Records the conversations of the real engine with the plugin (provider/testing/conversations), and compares them with those
- * of the engine at hand. provider/engineRun.test.ts replays them, and tests/simulation/engine.test.ts tests its model of
+ * of the engine at hand. provider/engine.test.ts replays them, and tests/simulation/engine.test.ts tests its model of
  * the engine with them. recordedCalls.json says what each kind of call proves.
  *
  *     COMPUTE_RECORD=1 node_modules/.bin/node node_modules/.bin/jest tests/engine/recordedCalls

@@ -1,5 +1,5 @@
 /** Carries out what the create protocol decides for one Create call, as `create.ts` and the ledger do, in the explorer's world. */
-import { RequestError, type FailureKind } from "../../provider/api/errors";
+import { RequestError, type FailureKind } from "../../provider/api/requestError";
 import { unsent, type Found, type Liveness } from "../../provider/ledger/record";
 import type {
   Claim,
@@ -222,7 +222,7 @@ function claim(scene: Scene): Claim {
     const listedBy = row.young ? settlingMs : 0;
     return { kind: "found", listedBy, ...foundIn(scene, row) };
   }
-  const fresh = { ...unsent(spec.own), young: false, sent: false, made: [] };
+  const fresh = { ...unsent(spec.identity), young: false, sent: false, made: [] };
   ledgerOf(model, world, run).push(fresh);
   return { kind: "made" };
 }
@@ -250,7 +250,7 @@ function carryOut(scene: Scene, effect: SideEffect): void {
       if (!row) return;
       checkCleared(world, row);
       for (const key of ["at", "by", "id", "givenBy", "accepted"] as const) delete row[key];
-      const fresh = unsent(call.planned.spec.own);
+      const fresh = unsent(call.planned.spec.identity);
       Object.assign(row, fresh, { young: false, sent: false, made: [] });
       return;
     }
@@ -283,7 +283,7 @@ function nameInstancesOfFailure(scene: Scene, failure: Failure): void {
 
 /** Returns the ids of the instances that a complete listing surely shows now. */
 export function shownIn({ world, call }: Scene): string[] {
-  const tenant = tenantOf(call.planned.spec.own.tokenHash);
+  const tenant = tenantOf(call.planned.spec.identity.tokenHash);
   return world.instances
     .filter((instance) => instance.alive && instance.listed && instance.tenant === tenant)
     .map(({ id }) => id);
@@ -315,7 +315,7 @@ function whileSearching({ model, world, run, call }: Scene): Partial<Look> {
   const others = ledgerOf(model, world, run).filter(({ urn }) => urn !== planned.urn);
   const recorded = new Set(others.flatMap(({ id }) => id ?? []));
   const { tokenHash, id } = state.search.record;
-  if (tokenHash === planned.spec.own.tokenHash) return { recorded };
+  if (tokenHash === planned.spec.identity.tokenHash) return { recorded };
   const isOfToken = (other: string) =>
     other !== id && instanceOf(world, other)?.tokenHash === tokenHash;
   return { recorded, vouchers: new Set(run.shown.filter(isOfToken)) };

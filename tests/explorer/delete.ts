@@ -1,6 +1,6 @@
 /** Decides what a Delete call does, by the real rules and by what each process of the run has seen. */
 import { basename, dirname } from "node:path";
-import type { DeleteOccasion, EngineRun, KnownInstance } from "../../provider/engineRun";
+import type { DeleteOccasion, Engine, KnownInstance } from "../../provider/engine";
 import type { Verdict } from "../../provider/evidence/witness";
 import type { DeleteStep } from "../../provider/instance/delete";
 import type { Disk } from "../../provider/ledger/disk";
@@ -41,12 +41,12 @@ function needOf(world: World, { id, isUnfinished }: KnownInstance) {
 /** What the real rules say of a Delete in the process of its provider resource, after all that each process of the run has seen. */
 function occasionOf({ model, run }: RunScene, entry: StateEntry): DeleteOccasion {
   const disk = diskInMemory();
-  const processes = new Map<string, EngineRun>();
+  const processes = new Map<string, Engine>();
   const processOf = (provider: string) => {
     const known = processes.get(provider);
     if (known) return known;
     const ctx = { disk, engineAddress: () => run.session, env: {} };
-    const process = new model.rules.EngineRun(ctx, "recorded", provider);
+    const process = new model.rules.Engine(ctx, "recorded", provider);
     processes.set(provider, process);
     return process;
   };

@@ -255,7 +255,7 @@ function nameWhatIsLeft(scene: RunScene): void {
 /** Returns what a complete listing after the settling time shows of the record's name. */
 function namesakesOf({ world, run }: RunScene, { name, young }: Row): Set<string> | undefined {
   if (young || name === undefined) return undefined;
-  const tenant = tenantOf(run.plan.program[0]?.spec.own.tokenHash ?? "");
+  const tenant = tenantOf(run.plan.program[0]?.spec.identity.tokenHash ?? "");
   const namesakes = world.instances.filter(
     (one) => one.alive && one.listed && one.tenant === tenant && isNamed(one.name, name),
   );

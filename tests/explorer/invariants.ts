@@ -107,20 +107,20 @@ function checkSecond(scene: Scene, made: Instance, other: Instance): void {
 /** Returns why the create could not see that this instance is there. */
 function whyUnnoticed(scene: Scene, other: Instance): Exception | undefined {
   const { world, run, call } = scene;
-  const { own } = call.planned.spec;
+  const { identity } = call.planned.spec;
   if (run.plan.stateless) return "stateless";
   if (call.reportedPartial && call.planned.spec.leftovers !== "fail")
     return "a listing that is not complete";
-  if (other.tenant !== own.tokenHash.split("#", 1)[0]) return "another tenant's token";
+  if (other.tenant !== identity.tokenHash.split("#", 1)[0]) return "another tenant's token";
   if (other.wasMadeLate) return "carried out by the service after it was proven absent";
   if (other.name.startsWith("renamed")) return "renamed by the service";
   if (other.kind === "proposed") return "a name of pulumi:autonaming, and no file here";
-  if (other.kind !== own.kind) return "renamed while in doubt";
-  const hasTag = isNameFor(other.name, own.urn, own.scope ?? "");
+  if (other.kind !== identity.kind) return "renamed while in doubt";
+  const hasTag = isNameFor(other.name, identity.urn, identity.scope ?? "");
   if (other.kind === "generated" && !hasTag)
-    return other.urn === own.urn ? "another provider resource" : "renamed while in doubt";
+    return other.urn === identity.urn ? "another provider resource" : "renamed while in doubt";
   if (other.settled) return undefined;
-  if (other.urn !== own.urn) return "renamed while in doubt";
+  if (other.urn !== identity.urn) return "renamed while in doubt";
   const isInState = world.stacks.flat().some(({ id }) => id === other.id);
   if (!isInState && !other.isUnsaved && other.machine === run.plan.machine) return undefined;
   return "made less than the settling time before, and no file here";

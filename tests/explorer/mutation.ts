@@ -7,13 +7,13 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { transformSync } from "esbuild";
 import * as deletes from "../../provider/instance/delete";
-import * as engineRun from "../../provider/engineRun";
+import * as engine from "../../provider/engine";
 import * as records from "../../provider/ledger/record";
 import * as realProtocol from "../../provider/create/protocol";
 import type { Rules } from "./slice";
 
 /** All rules. */
-export const allRules: Rules = { ...realProtocol, ...records, ...engineRun, ...deletes };
+export const allRules: Rules = { ...realProtocol, ...records, ...engine, ...deletes };
 
 /** A change that leaves out one rule. */
 export interface Change {
@@ -35,7 +35,7 @@ const folder = join(__dirname, "../../provider/create");
 const protocol = "./protocol";
 const witness = "../evidence/witness";
 const record = "../ledger/record";
-const engineRuns = "../engineRun";
+const engineModule = "../engine";
 const deletion = "../instance/delete";
 
 /** Reads `mutants.txt`. */
@@ -60,7 +60,7 @@ export function readChanges(
 /** Compiles the rules without one of them. @throws Error unless its code is in these files exactly once */
 export function rulesWithout(mutant: Mutant): Rules {
   const { rule, from } = mutant;
-  const files = [protocol, witness, record, engineRuns, deletion];
+  const files = [protocol, witness, record, engineModule, deletion];
   const holders = files.filter((file) => codeOf(file).includes(from));
   const [holder = ""] = holders;
   if (holders.length !== 1 || codeOf(holder).split(from).length !== 2) {

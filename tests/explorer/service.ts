@@ -86,7 +86,7 @@ function isEarly({ question, firstLacking }: Witness): boolean {
  * that lacks a listed instance, or some that lack all, an empty partial one, and two that fail.
  */
 function listingMoves(scene: Scene): Move[] {
-  const tenant = tenantOf(scene.call.planned.spec.own.tokenHash);
+  const tenant = tenantOf(scene.call.planned.spec.identity.tokenHash);
   const notYetListed = scene.world.instances
     .filter(
       (instance) =>
@@ -207,7 +207,7 @@ function endPost(scene: Scene, outcome: PostOutcome): void {
   scene.call.idMadeByPost = undefined;
   const { planned, state } = scene.call;
   if (state.phase !== "posting") throw new Error("no POST is under way");
-  const record = { ...planned.spec.own, before: state.before, at: "" };
+  const record = { ...planned.spec.identity, before: state.before, at: "" };
   // The last listing before the POST need not be the baseline.
   const look = lookAt(scene, [], false);
   continueWith(scene, { kind: "posted", outcome, look, record, now: 0 });
@@ -236,14 +236,14 @@ function countSentPost(scene: Scene): void {
 /** The instances that the create lets run: all of its resource that its baseline shows, what it replaces, and what that knew. */
 function passedBy({ world, run, call }: Scene): string[] {
   const { state, planned } = call;
-  const { own, letsRun } = planned.spec;
+  const { identity, letsRun } = planned.spec;
   const items = state.phase === "posting" ? [...state.attempt.baseline.items.values()] : [];
   const isOwn = ({ name = "" }: ListItem) =>
-    own.kind === "generated"
-      ? isNameFor(name, own.urn, own.scope ?? "")
+    identity.kind === "generated"
+      ? isNameFor(name, identity.urn, identity.scope ?? "")
       : name === planned.spec.name.toLowerCase();
   const { id } = run.before[planned.identity] ?? {};
-  const mayPass = own.kind === "generated" || letsRun;
+  const mayPass = identity.kind === "generated" || letsRun;
   const shown = mayPass ? [...items.filter(isOwn).map((item) => item.id), id ?? []].flat() : [];
   // A listing may lack what was made less than the settling time before.
   const isListed = (one: string) => instanceOf(world, one)?.listed === true;
@@ -255,7 +255,7 @@ function createInstance(scene: Scene): Instance {
   const { world, run, call } = scene;
   const { machine } = run.plan;
   const { identity: resource, spec, digest: asked } = call.planned;
-  const { scope = "", urn, kind, tokenHash } = spec.own;
+  const { scope = "", urn, kind, tokenHash } = spec.identity;
   const tenant = tenantOf(tokenHash);
   const name = spec.name.toLowerCase();
   const passed = passedBy(scene);

@@ -1,7 +1,7 @@
 /** A slice: the runs, faults and acts of one exploration, small enough that every history can be explored. */
 import { logicalName } from "../../provider/pulumi/urn";
 import { tagOf } from "../../provider/instance/naming";
-import type * as Runs from "../../provider/engineRun";
+import type * as Runs from "../../provider/engine";
 import type * as Deletes from "../../provider/instance/delete";
 import type * as Records from "../../provider/ledger/record";
 import type * as Protocol from "../../provider/create/protocol";
@@ -130,7 +130,7 @@ export type Rules = Pick<typeof Protocol, "begin" | "step"> &
     typeof Records,
     "mayTakeOver" | "endsInOrder" | "endsDoubt" | "isNamedAtEnd" | "isIdle" | "fileNameOf"
   > &
-  Pick<typeof Runs, "EngineRun"> &
+  Pick<typeof Runs, "Engine"> &
   Pick<typeof Deletes, "decideDelete">;
 
 /** A resource in the program of a run. In the key of a world, its index stands for it. */
@@ -214,7 +214,7 @@ function specOf(plan: Plan & { scope: string }, run: number, resource: Resource)
   const name =
     given ?? (kind === "generated" ? `${logicalName(urn)}-${tag}${random}` : `proposed-s${run}`);
   return {
-    own: {
+    identity: {
       session: `s${run}`,
       baseUrl: address,
       tokenKind: "live",

@@ -86,7 +86,7 @@ export interface StateEntry {
   known: readonly string[];
 }
 
-/** A call or a reply that a process of a run has seen, for the real `EngineRun`. */
+/** A call or a reply that a process of a run has seen, for the real `Engine`. */
 export interface Heard {
   provider: string;
   urn: string;

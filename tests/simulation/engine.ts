@@ -1,7 +1,7 @@
 /** A model of the Pulumi engine as a provider sees it: its calls, and the state of the stack after them. */
 import { InstanceUnfinished } from "../../provider/errors";
 import { propertyMap, type PropertyMap } from "../../provider/pulumi/propertyValue";
-import type { DiffResponse, Kept, Provider, ReadResponse } from "../../provider/pulumi/calls";
+import type { DiffResponse, StateReply, Provider, ReadResponse } from "../../provider/pulumi/calls";
 import { instanceToken, replaceKinds } from "../../provider/pulumi/names";
 
 export interface Held {
@@ -429,7 +429,7 @@ export class Engine {
     provider: string | undefined,
     what: Pick<Held, "urn" | "id"> & Partial<Pick<Held, "inputs" | "outputs">>,
     { timeoutSeconds = 0 }: UpOptions = {},
-  ): Promise<Kept<ReadResponse> | undefined> {
+  ): Promise<StateReply<ReadResponse> | undefined> {
     await this.ctx.pause();
     const { urn, id, inputs = propertyMap({}), outputs = propertyMap({}) } = what;
     const calls = await this.#processOf(provider);
@@ -453,7 +453,7 @@ export class Engine {
   async #callAndSave(
     { name, urn, provider }: Pick<Held, "name" | "urn" | "provider">,
     inputsIfUnfinished: PropertyMap | undefined,
-    call: () => Promise<Kept<ReadResponse> | undefined>,
+    call: () => Promise<StateReply<ReadResponse> | undefined>,
   ): Promise<void> {
     await this.ctx.pause();
     const kept = { name, urn, old: false, ...(provider !== undefined && { provider }) };

@@ -6,7 +6,7 @@
 import { expect, test } from "@jest/globals";
 import { propertyMap } from "../../provider/pulumi/propertyValue";
 import * as protocol from "../../provider/create/protocol";
-import { EngineRun } from "../../provider/engineRun";
+import { Engine } from "../../provider/engine";
 import { decideDelete } from "../../provider/instance/delete";
 import * as records from "../../provider/ledger/record";
 import { changes } from "../explorer/engine";
@@ -81,7 +81,7 @@ function inExplorer(scenarios: readonly Scenario[], deletePolicy: Policy): Shown
   });
   const faults = Object.values(ends).map(({ fault }) => fault);
   const slice: Slice = { name: "", what: "", runs, faults, maxFaults: scenarios.length };
-  const model = modelOf(slice, { ...protocol, ...records, EngineRun, decideDelete });
+  const model = modelOf(slice, { ...protocol, ...records, Engine, decideDelete });
   let world = firstWorld(model);
   return scenarios.map(({ end }) => {
     const calls: string[] = [];

@@ -8,7 +8,7 @@ import { startInProcess } from "../../emulator/inProcess";
 import { seeded } from "../../emulator/random";
 import type { ComputeApi } from "../../provider/api/client";
 import type { Accepted, ListItem } from "../../provider/api/contract";
-import type { RequestError } from "../../provider/api/errors";
+import type { RequestError } from "../../provider/api/requestError";
 import type { ClientOptions } from "../../provider/api/options";
 import type { PostOutcome } from "../../provider/api/postOutcome";
 import { create, never, selfMovingClock, testClient } from "../../provider/api/testing/testClient";

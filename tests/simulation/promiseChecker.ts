@@ -10,7 +10,7 @@
  */
 import type { InProcessEmulator } from "../../emulator/inProcess";
 import { settleCommand } from "../../provider/advice";
-import { inSandbox, leftoversNotices } from "../../provider/create/messages";
+import { inSandbox, leftoversNotices } from "../../provider/create/reports";
 import { isNameFor } from "../../provider/instance/naming";
 import type { Found } from "../../provider/ledger/record";
 import { logicalName } from "../../provider/pulumi/urn";

@@ -12,7 +12,7 @@ import { matchesPattern } from "../../emulator/pattern";
 import { InstanceUnfinished } from "../../provider/errors";
 import { propertyMap, reveal, Secret, type PropertyMap } from "../../provider/pulumi/propertyValue";
 import { settleCommand } from "../../provider/advice";
-import { partialNotice } from "../../provider/create/messages";
+import { partialNotice } from "../../provider/create/reports";
 import type { Found } from "../../provider/ledger/record";
 import { tokenHash, type Origin } from "../../provider/origin";
 import { defaultProvider, Engine, Stack, type Calls, type Held, type Program } from "./engine";

@@ -19,7 +19,7 @@ interface Found {
 
 /** The functions and constants of `provider/advice.ts` that make commands. */
 const makers =
-  /^(?:(?:configCommands|oneRunCommands)\b|(?:ownCommand|settleCommand|importCommand|importPlanCommand|inStack|stateDeleteCommand|importAs)$)/;
+  /^(?:(?:configCommands|oneRunCommands)\b|(?:pluginCommand|settleCommand|importCommand|importPlanCommand|inStack|stateDeleteCommand|importAs)$)/;
 /** What a message contains if it says what to type, or to run something again. */
 const typing =
   /`(?:(?:[A-Z_]+=\w+ )?pulumi |(?:audit|doctor|settle)\b|<value>`)|\b[Rr]un [^.;`]*\bagain\b/;

@@ -1,6 +1,6 @@
 /** Checks that the messages which pages show are those of the plugin, apart from line breaks. */
 import { expect, test } from "@jest/globals";
-import { RequestError } from "../../provider/api/errors";
+import { RequestError } from "../../provider/api/requestError";
 import { wholeOf } from "../../provider/errors";
 import { createInstance } from "../../provider/testing/calls";
 import { userDataWarning } from "../../provider/instance/userData";

@@ -33,14 +33,18 @@ export function sharedNames(files: readonly SourceFile[]): Map<string, string[]>
   const places = new Map<string, string[]>();
   for (const { path, text } of files) {
     const { statements } = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
-    const names = statements.flatMap((statement) =>
-      ts.isFunctionDeclaration(statement) ||
-      ts.isClassDeclaration(statement) ||
-      ts.isInterfaceDeclaration(statement) ||
-      ts.isTypeAliasDeclaration(statement)
+    const names = statements.flatMap((statement) => {
+      if (ts.isVariableStatement(statement))
+        return statement.declarationList.declarations.flatMap(({ name, initializer }) =>
+          initializer && ts.isArrowFunction(initializer) && ts.isIdentifier(name) ? name.text : [],
+        );
+      return ts.isFunctionDeclaration(statement) ||
+        ts.isClassDeclaration(statement) ||
+        ts.isInterfaceDeclaration(statement) ||
+        ts.isTypeAliasDeclaration(statement)
         ? (statement.name?.text ?? [])
-        : [],
-    );
+        : [];
+    });
     for (const name of new Set(names)) places.set(name, [...(places.get(name) ?? []), path]);
   }
   return new Map([...places].filter(([, paths]) => paths.length > 1));

@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { VirtualClock } from "../../testing/virtualClock";
-import { RequestError } from "../errors";
+import { RequestError } from "../requestError";
 import { type Permit, type RequestEnd, RateLimit } from "./rateLimit";
 
 /** The error of a 429. */

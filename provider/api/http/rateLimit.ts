@@ -10,7 +10,7 @@
  * (docs/scaling.md).
  */
 import { notNeeded, raceAbort } from "../../abort";
-import type { RequestError } from "../errors";
+import type { RequestError } from "../requestError";
 import type { ClientOptions } from "../options";
 
 const minuteMs = 60_000;
@@ -76,7 +76,7 @@ class Bucket {
   /** A clock time. During a pause, it is the end of the pause, before which no request may be sent. */
   #filledAt: number;
   /** How many permits are out: neither released, nor with a request that has ended. Each holds a token. */
-  #held = 0;
+  #inUse = 0;
   /** The number of pauses in a row, without a response other than a 429 in between. */
   #pausesInARow = 0;
   /** Aborted and replaced when a permit has ended, so that the waiting request computes its wait anew. */
@@ -119,8 +119,8 @@ class Bucket {
   /** The clock time from which another token is free. Infinity if a request has to end first. */
   #freeAt(): number {
     this.#fill();
-    if (this.#held >= Math.min(this.#depth, maxUnderWay)) return Infinity;
-    const missing = Math.max(0, this.#held + 1 - this.#level);
+    if (this.#inUse >= Math.min(this.#depth, maxUnderWay)) return Infinity;
+    const missing = Math.max(0, this.#inUse + 1 - this.#level);
     return this.#filledAt + Math.ceil(missing / (this.#rate * this.#refill));
   }
 
@@ -135,7 +135,7 @@ class Bucket {
   }
 
   #take(): Permit {
-    this.#held++;
+    this.#inUse++;
     const pausesBefore = this.#pausesInARow;
     let isUnused = true;
     const use = () => {
@@ -149,7 +149,7 @@ class Bucket {
   /** `pausesBefore` is the number of pauses in a row when the request was permitted. */
   #endRequest(end: RequestEnd, pausesBefore: number): void {
     this.#fill();
-    this.#held--;
+    this.#inUse--;
     if (end !== "unsent") this.#level--;
     // If the request is from before the pause, its 429 belongs to the burst that caused the pause, and its success proves nothing.
     const isNew = this.#pausesInARow === pausesBefore;
@@ -174,7 +174,7 @@ class Bucket {
     if (isNew) this.#pausesInARow++;
     const longerByMs = Math.max(0, clock.now() + inMs - this.#filledAt);
     // When the pause ends, one token is free at most.
-    this.#level = Math.min(this.#held + 1, this.#levelAfter(longerByMs));
+    this.#level = Math.min(this.#inUse + 1, this.#levelAfter(longerByMs));
     this.#filledAt += longerByMs;
     const [method, path, isAsked] = [this.#method, this.#path, retryAfterMs > 0];
     if (isNew || longerByMs >= reportedStepMs) onRetry?.({ method, path, error, inMs, isAsked });

@@ -1,6 +1,6 @@
 /** Takes each request through all steps: rate limit, sending, log, error status, reading of the body, retries. */
 import type { ClientOptions } from "../options";
-import { RequestError } from "../errors";
+import { RequestError } from "../requestError";
 import { RateLimit, type Permit, type RequestEnd } from "./rateLimit";
 import { errorOf, oneLine, readEnvelope } from "./response";
 import { type HttpRequest, type HttpResponse, Transport, isSuccess } from "./transport";

@@ -3,7 +3,7 @@ import { STATUS_CODES } from "node:http";
 import type * as z from "zod";
 import { tolerant } from "../contract";
 import { redactionMark } from "../../redaction";
-import { encodedAnswer, htmlPage, RequestError, type ServiceError } from "../errors";
+import { encodedAnswer, htmlPage, RequestError, type ServiceError } from "../requestError";
 import type { ClientOptions } from "../options";
 import type { HttpResponse } from "./transport";
 

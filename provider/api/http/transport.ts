@@ -8,7 +8,7 @@ import { EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { notNeeded } from "../../abort";
 import { isCertificateRefused } from "../../networkCodes";
 import type { ClientOptions } from "../options";
-import { RequestError, type FailureKind } from "../errors";
+import { RequestError, type FailureKind } from "../requestError";
 import { networkErrorMessage, shortNetworkError, type Stage } from "./networkError";
 import { proxyFor, type Proxy } from "./proxies";
 

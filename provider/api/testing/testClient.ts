@@ -8,7 +8,7 @@ import {
   createClient,
 } from "../client";
 import type { CreateBody } from "../contract";
-import { RequestError } from "../errors";
+import { RequestError } from "../requestError";
 import type { ClientOptions } from "../options";
 import type { PostOutcome } from "../postOutcome";
 import { VirtualClock } from "../../testing/virtualClock";

@@ -10,7 +10,7 @@ import { instanceToken } from "../../pulumi/names";
 import type {
   CheckResponse,
   CreateResponse,
-  Kept,
+  StateReply,
   ListedInstance,
   ListResponse,
   ReadResponse,
@@ -129,7 +129,7 @@ export class TestClient {
 
   async create(
     args: Target & { inputs: PropertyMap; timeoutSeconds?: number; preview?: boolean },
-  ): Promise<Kept<CreateResponse>> {
+  ): Promise<StateReply<CreateResponse>> {
     const request = withTarget(new pb.CreateRequest(), args).setProperties(toStruct(args.inputs));
     request.setTimeout(args.timeoutSeconds ?? 0).setPreview(args.preview ?? false);
     const reply = await call<pb.CreateResponse>((done) => this.raw.create(request, done));
@@ -138,7 +138,7 @@ export class TestClient {
 
   async update(
     args: ExistingInstance & { news: PropertyMap; preview?: boolean },
-  ): Promise<Kept<UpdateResponse>> {
+  ): Promise<StateReply<UpdateResponse>> {
     const request = withTarget(new pb.UpdateRequest(), args).setOlds(toStruct(args.oldOutputs));
     request.setId(args.id).setOldInputs(toStruct(args.oldInputs)).setNews(toStruct(args.news));
     request.setTimeout(args.timeoutSeconds ?? 0).setPreview(args.preview ?? false);
@@ -154,7 +154,7 @@ export class TestClient {
       outputs?: PropertyMap;
       timeoutSeconds?: number;
     },
-  ): Promise<Kept<ReadResponse> | undefined> {
+  ): Promise<StateReply<ReadResponse> | undefined> {
     const request = withTarget(new pb.ReadRequest(), args).setId(args.id);
     if (args.inputs) request.setInputs(toStruct(args.inputs));
     if (args.outputs) request.setProperties(toStruct(args.outputs));

@@ -115,7 +115,7 @@ $&`,
       "      privateIpv4: accepted.": "      rack: accepted.rack,\n$&",
     }),
     edit(3, "provider/ledger/record.ts", {
-      "const shownOnceSchema = z.object({\n": "$&  rack: z.string().optional(),\n",
+      "const postOnlySchema = z.object({\n": "$&  rack: z.string().optional(),\n",
     }),
     edit(4, "emulator/http/response.ts", {
       "const itemSchema = z.strictObject({\n": "$&  region: z.string(),\n",
@@ -174,7 +174,7 @@ $&`,
       "{ limit: pageLimit.max, ...query }": "{ limit: this.#limit, ...query }",
     }),
     edit(3, "cli/settings.ts", { "const optionNames = [\n": '$&  "pageSize",\n' }),
-    edit(3, "cli/run.test.ts", { '["audit", 24]': '["audit", 25]' }),
+    edit(3, "cli/commandLine.test.ts", { '["audit", 24]': '["audit", 25]' }),
     edit(4, "provider/config/configuration.test.ts", {
       "    requestsPerMinute: 1000,\n": "$&    pageSize: 100,\n",
       '  ["requestsPerMinute", 120,': '  ["pageSize", 7, { pageSize: 7 }],\n$&',
@@ -202,12 +202,12 @@ export function addStatuses(program: Command, io: Terminal): void {
 }
 `,
     },
-    edit(2, "cli/run.ts", {
+    edit(2, "cli/commandLine.ts", {
       'import { addSettle } from "./settle/settle";\n':
         '$&import { addStatuses } from "./statuses";\n',
       "addProbe, addEmulator]": "addProbe, addStatuses, addEmulator]",
     }),
-    edit(3, "cli/run.test.ts", {
+    edit(3, "cli/commandLine.test.ts", {
       '"probe", "emulator", "help"]': '"probe", "statuses", "emulator", "help"]',
     }),
     edit(4, "docs/install.md", {

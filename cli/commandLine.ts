@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { Command, CommanderError } from "commander";
 import metadata from "../metadata.json";
 import { Canceled } from "../provider/abort";
-import { ownCommand } from "../provider/advice";
+import { pluginCommand } from "../provider/advice";
 import { closest } from "../provider/closest";
 import { defectMessage } from "../provider/errors";
 import { endSignals, hasTerminal, pluginDescription } from "../provider/process/executable";
@@ -68,7 +68,7 @@ function lineReader(): () => Promise<string> {
  */
 export async function run(argv: readonly string[], io: Terminal): Promise<number> {
   const linesOf = (output: string) => output.trimEnd().split("\n");
-  const program = new Command(ownCommand())
+  const program = new Command(pluginCommand())
     .description(pluginDescription)
     .version(metadata.version, "--version", "print the version")
     .helpOption("-h, --help", "print this help")
@@ -101,7 +101,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
     if (error.exitCode === 0) return 0;
     const command = program.commands.find((known) => known.name() === argv[0]);
     io.warn(usageError(error, command ?? program));
-    io.warn(`See ${ownCommand(...(command ? [command.name()] : []), "--help")}`);
+    io.warn(`See ${pluginCommand(...(command ? [command.name()] : []), "--help")}`);
     return 2;
   }
 }

@@ -29,7 +29,7 @@ export function toCallFailure(error: unknown, log: EngineLog): CallFailure {
   try {
     if (error instanceof InstanceUnfinished) return unfinishedFailure(error, log);
     if (error instanceof OperationFailed) {
-      return { code: statusOf(error), details: log.clean(...error.lines) };
+      return { code: grpcStatusOf(error), details: log.clean(...error.lines) };
     }
     if (error instanceof InvalidMessage) {
       return { code: status.INVALID_ARGUMENT, details: log.clean(error.message) };
@@ -42,7 +42,7 @@ export function toCallFailure(error: unknown, log: EngineLog): CallFailure {
   return { code: status.INTERNAL, details: log.clean(defectMessage(message)) };
 }
 
-function statusOf(error: OperationFailed): status {
+function grpcStatusOf(error: OperationFailed): status {
   if (error instanceof OperationCanceled) return status.CANCELLED;
   return error instanceof NotFound ? status.NOT_FOUND : status.FAILED_PRECONDITION;
 }

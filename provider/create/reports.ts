@@ -5,7 +5,7 @@ import {
   importCommand,
   nextStep,
   oneRunCommands,
-  ownCommand,
+  pluginCommand,
   pageAt,
   requestReport,
   settleCommand,
@@ -14,7 +14,7 @@ import {
 import { isNamed } from "../evidence/witness";
 import { isNameFor } from "../instance/naming";
 import { logicalName } from "../pulumi/urn";
-import { RequestError } from "../api/errors";
+import { RequestError } from "../api/requestError";
 import { OperationFailed, type Report } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import { displayRecordedName, displayRun, type LedgerRecord } from "../ledger/record";
@@ -74,7 +74,7 @@ function stopReport(
   }
 }
 
-const resourceOf = ({ own }: CreateSpec) => `"${logicalName(own.urn)}"`;
+const resourceOf = ({ identity }: CreateSpec) => `"${logicalName(identity.urn)}"`;
 
 /** A flavor that the service has refused, and its answer. */
 export interface RefusedFlavor {
@@ -157,7 +157,7 @@ function inDoubtReport(
 /** Returns the lines that say what to do about the create of an earlier run. */
 function waysOut(why: Doubt, record: LedgerRecord, spec: CreateSpec, { places }: Paging) {
   if (why.kind === "elsewhere") {
-    const ways = bulleted(waysToReach(record, spec.own, places));
+    const ways = bulleted(waysToReach(record, spec.identity, places));
     return ["Nothing was created.", ...ways, `More: ${pageAt("instance.md#out-of-reach")}`];
   }
   // Where the state has an older instance, `settle` leaves the create to the next one, which stops here.
@@ -176,11 +176,11 @@ function unclearReport(
 ): Report {
   const has = namesake === undefined ? "" : `, and ${nameTaken(namesake)}`;
   const twice = firstError ? "It was sent twice. " : "";
-  const { own } = spec;
+  const { identity } = spec;
   // `pulumi do --stateless` has no state that could be put right.
   const way =
-    own.scope === undefined
-      ? `Look for ${describe(own)} in the service's listing before you run this again, because each run creates an instance.`
+    identity.scope === undefined
+      ? `Look for ${describe(identity)} in the service's listing before you run this again, because each run creates an instance.`
       : settleLine();
   return {
     own: `the create of ${describe(record, why)} is in doubt${has}`,
@@ -245,7 +245,7 @@ function leftoversReport({ items }: Leftovers, spec: CreateSpec, places: Setting
 
 /** Returns the ways out of a stop for leftovers. */
 function waysPast([first]: readonly Leftover[], spec: CreateSpec, { variables }: SettingPlaces) {
-  const { urn, provider, tokenKind } = spec.own;
+  const { urn, provider, tokenKind } = spec.identity;
   const command = variables.deletePolicy
     ? oneRunCommands.replaceTainted
     : oneRunCommands.besideLeftovers;
@@ -269,8 +269,8 @@ const listedAs = {
 // ── Notices ──────────────────────────────────────────────────────────────────────────────────────
 
 /** Names a leftover. Only a name that is not secret is shown as the service lists it. */
-function describeLeftover({ id, name, why }: Leftover, { own }: CreateSpec): string {
-  return describe({ id, name: why === "name" ? own.name : name });
+function describeLeftover({ id, name, why }: Leftover, { identity }: CreateSpec): string {
+  return describe({ id, name: why === "name" ? identity.name : name });
 }
 
 /** Returns the message of a create that takes over an earlier run's instance, or of its preview. */
@@ -369,12 +369,12 @@ export function reportLeftovers(
 }
 
 const waysToSee = {
-  tag: `To see what is in no stack: \`${ownCommand("audit")}\``,
+  tag: `To see what is in no stack: \`${pluginCommand("audit")}\``,
   name: `To see whether a create is in doubt: \`${settleCommand()}\``,
 };
 
 /** Returns the leftovers that the last listing shows of all resources that are to be created. */
-function leftoversOfOthers({ engine, listings, run, state }: Session) {
+function leftoversOfOthers({ engine, listings, options, state }: Session) {
   const { urns, names } = engine.toCreate();
   const known = new Set(urns.flatMap((urn) => engine.resource(urn).before?.known ?? []));
   const items = [...(listings.latest?.items.values() ?? [])];
@@ -383,7 +383,7 @@ function leftoversOfOthers({ engine, listings, run, state }: Session) {
     const chosen = names.find((one) => isNamed(name, one));
     if (chosen !== undefined)
       return [{ id, name, why: "name", text: describe({ id, name: chosen }) }];
-    const isTagged = urns.some((urn) => isNameFor(name, urn, run.scope ?? ""));
+    const isTagged = urns.some((urn) => isNameFor(name, urn, options.scope ?? ""));
     return isTagged ? [{ id, name, why: "tag", text: describe({ id, name }) }] : [];
   });
 }

@@ -147,7 +147,7 @@ interface Told {
 }
 
 /** User data of which the state is to hold only a hash. */
-export interface KeptText {
+export interface ScriptText {
   urn: string;
   text: string;
   /** Hides the text in messages, until the session forgets it. */
@@ -187,11 +187,11 @@ class Resource {
 const maxFailures = 100;
 
 /** Sees the calls of one run in their order. The calls must be noted before they are carried out. */
-export class EngineRun {
+export class Engine {
   /** The ids of the instances that the creates of this run have made or taken over. */
   readonly ours = new Set<string>();
   /** By its hash: the text of user data that a create may still need. Only the process that checked the inputs has it. */
-  readonly texts = new Map<string, KeptText>();
+  readonly texts = new Map<string, ScriptText>();
   /** Whether a call has come that changes something. The run of a preview gets none. */
   isActing = false;
   /** How the run has ended. The creates that still run read this when they end. */

@@ -15,7 +15,7 @@ import { withUrns } from "./names";
 import { sightingsOf } from "./sightings";
 
 /** What was seen of a stack. */
-interface Seen {
+interface StackSeen {
   readonly view: StackView;
   /** The leftovers to name that no create in doubt explains. */
   readonly leftovers: readonly NamedLeftover[];
@@ -28,7 +28,7 @@ interface Seen {
 }
 
 /** What was seen of a stack, and what is decided. */
-export interface Decided extends Seen {
+export interface Decided extends StackSeen {
   /** The URNs of the resources that a person may name. */
   readonly urns: ReadonlySet<string>;
   /** What a person has chosen, as it is typed. */
@@ -41,9 +41,9 @@ export interface Decided extends Seen {
 }
 
 /** Decides once more, with what a person has chosen by now. */
-export function choose(seen: Seen, typed: Choices): Decided {
+export function choose(seen: StackSeen, typed: Choices): Decided {
   const { view, leftovers } = seen;
-  const urns = urnsOf(seen);
+  const urns = instanceUrns(seen);
   const choices = withUrns(typed, urns);
   const rows = decideAll(view, choices);
   const letRun = letRunBy(choices.forget, view.state, rows, leftovers);
@@ -51,7 +51,7 @@ export function choose(seen: Seen, typed: Choices): Decided {
 }
 
 /** @throws OperationFailed if there is no stack to settle, if its state can't be read, or if a run is under way */
-export async function look(
+export async function gather(
   options: SettingOptions & Choices & { stack?: string; dropOthers?: true },
   io: Terminal,
 ): Promise<Decided> {
@@ -113,7 +113,7 @@ export async function look(
 }
 
 /** Returns the URNs of the stack's instances, and of those that the state may lack. */
-function urnsOf({ view: { state, sightings }, leftovers }: Seen): Set<string> {
+function instanceUrns({ view: { state, sightings }, leftovers }: StackSeen): Set<string> {
   const inState = withPending(state).filter(({ type }) => type === instanceToken);
   const inDoubt = [...sightings.keys()].filter(({ stack }) => stack === state.stack);
   return new Set([...inState, ...inDoubt, ...leftovers].map(({ urn }) => urn));

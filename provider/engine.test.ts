@@ -5,7 +5,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { EngineRun } from "./engineRun";
+import { Engine } from "./engine";
 import { Instance } from "./instance/instance";
 import { propertyMap, Unknown } from "./pulumi/propertyValue";
 import { urnOf } from "./testing/scene";
@@ -25,7 +25,7 @@ interface Recorded {
 }
 
 /** Tells the run of a call and of its answer. Returns what the call is about. */
-function hear(run: EngineRun, call: Recorded): string | undefined {
+function hear(run: Engine, call: Recorded): string | undefined {
   const { urn = "", id = "", preview = false, oldInputs, oldOutputs, answer } = call;
   const unknown = (call.unknown ?? []).map((name) => [name, Unknown.value] as const);
   const news = propertyMap(Object.fromEntries(unknown));
@@ -73,9 +73,9 @@ const scenes = globSync("**/*.json", { cwd: folder });
 // What a Check is about makes no difference.
 test.each(scenes)("%s: each call is about what it says", (scene) => {
   const { calls } = JSON.parse(readFileSync(join(folder, scene), "utf8")) as { calls: Recorded[] };
-  const runs = new Map<number, EngineRun>();
+  const runs = new Map<number, Engine>();
   const heard = calls.map((call) => {
-    const run = runs.get(call.process) ?? new EngineRun();
+    const run = runs.get(call.process) ?? new Engine();
     runs.set(call.process, run);
     const is = hear(run, call);
     return is === undefined ? call : { ...call, is };
@@ -89,7 +89,7 @@ describe("a Delete", () => {
   const [web, other] = [urnOf("web"), urnOf("other")];
 
   test("is of a copied state if the program is another stack's", () => {
-    const run = new EngineRun();
+    const run = new Engine();
     run.check({ urn: web.replace("dev", "copy"), olds: propertyMap({}) });
     const stack = "urn:pulumi:copy::proj";
     expect(run.delete({ urn: web, id: "i-1" })).toEqual({ is: "otherStack", stack });
@@ -99,7 +99,7 @@ describe("a Delete", () => {
   });
 
   test("is of a second entry of an instance that its resource, or another one, keeps", () => {
-    const run = new EngineRun();
+    const run = new Engine();
     const replace = (urn: string) => run.check({ urn, olds: propertyMap({}) });
     for (const urn of [web, other]) run.hold(urn, of("i-1"));
     replace(web);
@@ -112,7 +112,7 @@ describe("a Delete", () => {
   });
 
   test("is of a replaced instance if the resource has another one, also under the URN of an alias", () => {
-    const run = new EngineRun();
+    const run = new Engine();
     run.check({ urn: other, olds: propertyMap({ name: "web" }) });
     run.diff({ urn: other, news: propertyMap({}) }, of("i-1"));
     run.check({ urn: other, olds: propertyMap({}) });
@@ -124,7 +124,7 @@ describe("a Delete", () => {
   });
 
   test("that failed in an earlier run is of a replaced instance also if an alias has renamed the resource since", () => {
-    const run = new EngineRun();
+    const run = new Engine();
     run.check({ urn: other, olds: propertyMap({ name: "web" }) });
     run.diff({ urn: other, news: propertyMap({}) }, { ...of("i-2"), known: ["i-1"] });
     expect(run.delete({ urn: web, id: "i-1" })).toMatchObject({ next: { id: "i-2" } });
@@ -139,7 +139,7 @@ describe("a run", () => {
   const reading = { urn, inputs: propertyMap({}), outputs: propertyMap({}) };
 
   test("has a program once a Check shows it, or the Update of a step that is skipped, but not by a Create of one", () => {
-    const runs = Array.from({ length: 3 }, () => new EngineRun());
+    const runs = Array.from({ length: 3 }, () => new Engine());
     runs[0]?.check({ urn, olds });
     runs[1]?.change({ urn, preview: true, id: "i-1" });
     runs[2]?.change({ urn, preview: true });
@@ -151,12 +151,12 @@ describe("a run", () => {
   });
 
   test("takes a Read without outputs for a lookup, also if it has inputs", () => {
-    const run = new EngineRun();
+    const run = new Engine();
     expect(run.read({ urn, inputs: olds, outputs: propertyMap({}) })).toBe("lookup");
   });
 
   test("tells an import once, and only by the last Read", () => {
-    const run = new EngineRun();
+    const run = new Engine();
     const read = () => {
       run.read(reading);
       Object.assign(run.resource(urn), { found, drift: ["status"] });
@@ -169,14 +169,14 @@ describe("a run", () => {
   });
 
   test("takes a Diff after a Read for that of a refresh, unless a Check has come since", () => {
-    const run = new EngineRun();
+    const run = new Engine();
     run.check({ urn, olds });
     run.read({ urn, inputs: olds, outputs: propertyMap({ status: "ACTIVE" }) });
     expect(run.diff({ urn, news: olds }, { id: "i-1", isUnfinished: false })).toBe("refresh");
   });
 
   test("has to create what a Create has failed to make, and not what a resource keeps", () => {
-    const run = new EngineRun();
+    const run = new Engine();
     for (const [name, id] of [
       ["web", ""],
       ["db", "i-1"],
@@ -189,20 +189,20 @@ describe("a run", () => {
   });
 
   test("forgets what its preview has said of a create in doubt once it acts, since that may have reached nobody", () => {
-    const run = new EngineRun();
+    const run = new Engine();
     run.resource(urn).isDoubtSaid = true;
     run.change({ urn, preview: false });
     expect(run.resource(urn).isDoubtSaid).toBe(false);
   });
 
   test("knows a name by the resource for which the program chose it first", () => {
-    const run = new EngineRun();
+    const run = new Engine();
     const names = [urn, urnOf("db"), urn, urnOf("db")].map((of) => run.noteName("web", of));
     expect(names).toEqual([false, true, false, true]);
   });
 
   test("has ended for good once its engine is gone", () => {
-    const run = new EngineRun();
+    const run = new Engine();
     run.end("engineGone");
     run.end("finished");
     expect(run.ending).toBe("engineGone");
@@ -211,13 +211,13 @@ describe("a run", () => {
 
 test("the last try of a call is the one before the engine stops asking its hook, or the next one after Ctrl-C", () => {
   const urn = urnOf("web");
-  const run = new EngineRun();
+  const run = new Engine();
   for (let n = 1; n < 99; n++) run.change({ urn, preview: false });
   expect(run.mustSucceed(urn)).toBe(false);
   run.change({ urn, preview: false });
   expect(run.mustSucceed(urn)).toBe(true);
 
-  const interrupted = new EngineRun();
+  const interrupted = new Engine();
   interrupted.end("interrupted");
   expect(interrupted.mustSucceed(urn)).toBe(false);
   interrupted.resource(urn).wasUnfinished = true;
