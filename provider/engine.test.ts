@@ -175,8 +175,9 @@ describe("a run", () => {
     expect(run.diff({ urn, news: olds }, { id: "i-1", isUnfinished: false })).toBe("refresh");
   });
 
-  test("has to create what a Create has failed to make, and not what a resource keeps", () => {
+  test("has to create what a Create has failed to make, and not what a resource keeps or the state may keep", () => {
     const run = new Engine();
+    run.check({ urn: urnOf("mail"), olds });
     for (const [name, id] of [
       ["web", ""],
       ["db", "i-1"],

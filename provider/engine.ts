@@ -236,8 +236,8 @@ export class Engine {
     const { found } = resource;
     resource.found = undefined;
     resource.isChecked = true;
-    // A create follows. If the state has an instance, it is replaced.
-    if (Object.keys(olds).length === 0) resource.isKept = false;
+    // Without old inputs, a create follows. If the state has an instance, it is replaced.
+    resource.isKept = Object.keys(olds).length > 0;
     this.#register(urn);
     this.#tell(urn);
     return found;
