@@ -134,12 +134,15 @@ export class PromiseChecker {
     }
   }
 
-  /** A person has typed that an instance runs on beside that of its resource. */
+  /** A person lets an instance run beside that of its resource. */
   letRun(id: string, beside: string): void {
     this.made.get(id)?.namedBy.add(this);
-    const made = this.made.get(beside);
-    made?.passed.add(id);
-    made?.others.add(id);
+    this.made.get(beside)?.others.add(id);
+  }
+
+  /** The state now notes that, for the instance that it has. */
+  noteLetRun(id: string, beside: string): void {
+    this.made.get(beside)?.passed.add(id);
   }
 
   /** What a person has answered for the instance that a Diff of this run has shown for the resource. */

@@ -832,6 +832,8 @@ class HistoryRun {
       const settled = this.#settleOnce(machine, stack, forgets);
       const { exitCode, questions, left, givenUp, named } = settled;
       for (const id of named) this.#checker.made.get(id)?.namedBy.add(forgets);
+      for (const { urn, id } of settled.letRun)
+        this.#checker.noteLetRun(id, this.#heldAt(stack, urn)?.id ?? "");
       for (const id of givenUp) {
         const made = this.#checker.made.get(id);
         if (made) made.letGo ??= "given up in a sandbox";
@@ -874,6 +876,10 @@ class HistoryRun {
     return settled;
   }
 
+  #heldAt(stack: Stack, urn: string): Held | undefined {
+    return stack.resources.find((held) => held.urn === urn && !held.old);
+  }
+
   /** What comes into the state is the resource's own, and takes the place of nothing that serves. */
   #checkPut(stack: Stack, before: readonly Held[]): void {
     for (const { urn, id } of stack.resources) {
@@ -894,9 +900,9 @@ class HistoryRun {
     const free = [...this.#checker.made.values()].filter(
       (made) => made.stack === stack && made.urn === urn && isFree(made),
     );
-    const taken = stack.resources.find((held) => held.urn === urn && !held.old);
+    const taken = this.#heldAt(stack, urn);
     const imported = taken ? undefined : free.pop();
-    // The state then notes it (`--forget`).
+    // `--forget` then notes what it shows.
     const isLetRun = taken !== undefined && this.#random.oneIn(2);
     for (const made of free) {
       if (isLetRun) this.#checker.letRun(made.id, taken.id);

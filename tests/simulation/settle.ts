@@ -50,6 +50,8 @@ export interface Settled {
   /** The ids of the instances that are given up in a sandbox, and of those that are only named. */
   givenUp: string[];
   named: string[];
+  /** What the state now notes as let run. */
+  letRun: readonly LetRun[];
 }
 
 /** Types `settle --yes`. */
@@ -62,7 +64,7 @@ export function settle(view: View): Settled {
     (doubt) => doubt.stack === stack.name || (forgets.has(doubt.urn) && !doubt.pending),
   );
   if (doubts.some(({ record }) => record?.liveness === "alive"))
-    return { exitCode: 3, questions: [], left: [], givenUp: [], named: [] };
+    return { exitCode: 3, questions: [], left: [], givenUp: [], named: [], letRun: [] };
   const instances = states.flatMap(({ resources }) => resources.filter(isInstance));
   const held = Map.groupBy(
     instances.map((one) => ({ ...one, origin })),
@@ -83,7 +85,7 @@ export function settle(view: View): Settled {
   const letRun = mayChange(rows) ? letRunBy([...forgets], state, rows, unexplained) : [];
   carryOut(state, decided, letRun, view);
   const leftovers = unexplained.filter(({ item }) => !letRun.some(({ id }) => id === item.id));
-  return endOf(rows, decided, leftovers, origin.tokenKind);
+  return { ...endOf(rows, decided, leftovers, origin.tokenKind), letRun };
 }
 
 /** With these, each leftover that nothing explains is named. */
@@ -94,7 +96,7 @@ function endOf(
   decided: readonly Row[],
   leftovers: readonly { urn: string; item: ListItem }[],
   tokenKind: string,
-): Settled {
+): Omit<Settled, "letRun"> {
   const isSandbox = tokenKind === "test";
   const isLeft = ({ does }: Row) => does.kind === "ask" && !isForPerson(does);
   const open = rows.filter((row) => !decided.includes(row) && !isLeft(row));
