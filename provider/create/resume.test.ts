@@ -168,6 +168,25 @@ test.each<[string, Partial<LedgerRecord>]>([
   },
 );
 
+test("what one listing of the row has shown is awaited anew, although none of ours is listed", async () => {
+  const world = await afterKill();
+  const { listings } = world.session;
+  const never = new AbortController().signal;
+  const list = () => listings.get({ notBefore: world.clock.now() }, never);
+  world.service.has("i-foreign");
+  await list();
+  await world.clock.sleep(40_000);
+  world.service.has("i-1", { name: generated(1) });
+  await list();
+  world.service.instances.delete("i-1");
+  await world.clock.sleep(30_000);
+  const ended = create(world);
+  await world.clock.sleep(5000);
+  world.service.has("i-1", { name: generated(1) });
+  expect(await ended).toMatchObject({ id: "i-1" });
+  expect(postsTo(world)).toBe(0);
+});
+
 test.each<[string, Inputs, number, number]>([
   ["after a minute", {}, 900, 60],
   ["at once with a test token", { apiToken: new Secret(testToken) }, 900, 3],

@@ -89,7 +89,7 @@ export class ListingSource {
   #lastWrite = 0;
   #first: Listing | undefined;
   #latest: Listing | undefined;
-  /** The first of the listings in a row, up to the latest, that show none of ours. */
+  /** The first of the listings in a row, up to the latest, that show nothing that it lacks. */
   #withoutOurs: Listing | undefined;
   #underWay: (Begin & { listing: Promise<Listing> }) | undefined;
 
@@ -129,7 +129,7 @@ export class ListingSource {
     return this.#latest;
   }
 
-  /** The first of the listings in a row, up to the latest, that show none of ours. */
+  /** The first of the listings in a row, up to the latest, that show none of ours, and nothing that the first of them lacks. */
   get withoutOurs(): Listing | undefined {
     const first = this.#withoutOurs;
     return first && !shows(first, this.#ours) ? first : undefined;
@@ -171,7 +171,9 @@ export class ListingSource {
       .then((content) => {
         const listing = { ...begin, endedAt: this.#clock.now(), ...content };
         this.#first ??= listing;
-        this.#withoutOurs = shows(listing, this.#ours) ? undefined : (this.withoutOurs ?? listing);
+        const { withoutOurs = listing } = this;
+        const hasMore = [...listing.items.keys()].some((id) => !withoutOurs.items.has(id));
+        this.#withoutOurs = hasMore ? listing : withoutOurs;
         return (this.#latest = listing);
       })
       .finally(() => (this.#underWay = undefined));
