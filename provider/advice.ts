@@ -111,43 +111,50 @@ export function requestReport(own: string, error: RequestError): Report {
 
 /** Returns a sentence on what to do about a failed request. */
 export function nextStep(error: RequestError): string {
-  const { kind, service, mayHaveActed, words = plainWords } = error;
+  const { about, method, service, mayHaveActed, words = plainWords } = error;
   const sent = mayHaveActed ? "" : "Nothing was sent. ";
-  if (error.isOutOfTime)
-    return `${sent}Check this machine's clock. If it is right, only the operator of the service can renew the certificate.`;
-  if (error.isEncoded)
-    return "Only the service, or a proxy on the way to it, can leave the encoding out: report this to its operator.";
-  if (kind === "unsendable" || kind === "unreachable") {
-    return `${sent}Check ${words.toChange("baseUrl")}, the network and the proxy settings, and run again.`;
+  switch (about) {
+    case "certificate":
+      return `${sent}Check this machine's clock. If it is right, only its operator can renew the certificate.`;
+    case "way":
+      return `${sent}Check ${words.toChange("baseUrl")}, the network and the proxy settings, and run again.`;
+    case "silence":
+      return `Run again; a longer ${words.toChange("requestTimeoutSeconds")} may help.`;
+    case "encoding":
+      return "Only the service, or a proxy on the way to it, can leave the encoding out: report this to its operator.";
+    case "elsewhere":
+      return method === "DELETE"
+        ? `Check that ${words.toChange("destroyPath")} is the service's destroy call.`
+        : `${wayToService(words)}.`;
+    case "form":
+      return `${wayToService(words)}; if it is, report this to its operator.`;
+    case "token":
+      return `The token is invalid, expired or revoked: ${words.wayToValidToken()}.`;
+    case "scope": {
+      // Some services answer a quota in the same way.
+      const subject =
+        service.message === undefined ? "The" : "Unless that names another reason, the";
+      return `${subject} token lacks the scope for this call: grant it in the administration portal, or use another token.`;
+    }
+    case "fault": {
+      const report = service.requestId ? ", and give its operator the request_id" : "";
+      return `The fault is at the service: run again later${report}.`;
+    }
+    case "size":
+      return "The request is too large for the service or a proxy before it: pack the script with gzip, and give it as userDataBase64.";
+    case "pause":
+      return "Run again.";
+    case "absence":
+    case "request":
+      // The document shows no other code. A service may also refuse because of its stock, or of a quota.
+      return (service.code ?? "invalid_parameter") === "invalid_parameter"
+        ? "Correct what the message names, and run again."
+        : "Change what the message names, or run again later.";
   }
-  if (kind === "unanswered")
-    return `Run again; a longer ${words.toChange("requestTimeoutSeconds")} may help.`;
-  if (error.isElsewhere && error.method === "DELETE")
-    return `Check that ${words.toChange("destroyPath")} is the service's destroy call.`;
-  if (kind === "unreadable" || error.isElsewhere) {
-    const report = kind === "unreadable" ? "; if it is, report this to its operator" : "";
-    return `Check that ${words.toChange("baseUrl")} is the address of the Compute Instances Service${report}.`;
-  }
-  if (error.isTokenRefused)
-    return `The token is invalid, expired or revoked: ${words.wayToValidToken()}.`;
-  if (error.isScopeMissing) {
-    // Some services answer a quota in the same way.
-    const subject = service.message === undefined ? "The" : "Unless that names another reason, the";
-    return `${subject} token lacks the scope for this call: grant it in the administration portal, or use another token.`;
-  }
-  if (error.isFaultOfService) {
-    const report = service.requestId ? ", and give its operator the request_id" : "";
-    return `The fault is at the service: run again later${report}.`;
-  }
-  if (error.isTooLarge)
-    return "The request is too large for the service or a proxy before it: pack the script with gzip, and give it as userDataBase64.";
-  if (error.transient) return "Run again.";
-  // The document shows no other code. A service may also refuse because of its stock, or of a quota.
-  const { code = "invalid_parameter" } = service;
-  return code === "invalid_parameter"
-    ? "Correct what the message names, and run again."
-    : "Change what the message names, or run again later.";
 }
+
+const wayToService = (words: SettingWords) =>
+  `Check that ${words.toChange("baseUrl")} is the address of the Compute Instances Service`;
 
 /**
  * Returns the warning that the cursor parameter did not lead to all pages of a listing, and never will if `isLasting`. `why` is a

@@ -201,19 +201,19 @@ export async function answerOf<T>(sending: Promise<T>): Promise<Answer<T>> {
 /** Whether the service has decided against what was asked for. */
 export function isRefusal(error: unknown): error is RequestError {
   const isAnswer = error instanceof RequestError && error.kind === "answered";
-  return isAnswer && !error.transient && !error.isTokenRefused;
+  return isAnswer && !error.transient && error.about !== "token";
 }
 
 /** Returns what the table needs of a refused request. */
 export function refusedAnswerOf(error: RequestError): RefusedAnswer {
-  const { status, service, hasEnvelope, isElsewhere, isScopeMissing, mayHaveActed } = error;
+  const { status, service, hasEnvelope, about, mayHaveActed } = error;
   return {
     status,
     code: service.code,
     message: service.message ?? error.message,
     isEnvelope: hasEnvelope,
-    isNoCall: isElsewhere,
-    isScopeMissing,
+    isNoCall: about === "elsewhere",
+    isScopeMissing: about === "scope",
     mayHaveActed,
   };
 }

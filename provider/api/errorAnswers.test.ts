@@ -46,7 +46,7 @@ test("the error of a request has the words about the run's settings", async () =
   const failure = await withServer(steps, ({ baseUrl }) =>
     failureOf(testClient(baseUrl, { words }).account(never)),
   );
-  expect(failure).toMatchObject({ isTokenRefused: true, words });
+  expect(failure).toMatchObject({ about: "token", words });
 });
 
 test("a malformed field of the envelope does not hide the other fields", async () => {

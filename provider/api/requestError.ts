@@ -13,6 +13,45 @@ export type FailureKind =
   /** The response has a status other than 2xx. This includes a redirect, which is never followed. */
   | "answered";
 
+/** What a failure is about: it decides what a person can do (`nextStep`). */
+export type About =
+  /** By this machine's clock, it is not the time of a certificate. */
+  | "certificate"
+  /** The address, the network or the proxy. */
+  | "way"
+  /** No complete response came in time. */
+  | "silence"
+  /** The answer is in an encoding that no request asks for. */
+  | "encoding"
+  /** The answer is not as documented. */
+  | "form"
+  /** The address may not be the service's: it redirects, or has no such call. */
+  | "elsewhere"
+  /** The token is invalid, expired or revoked (section "Authentication"). */
+  | "token"
+  /** The token lacks the scope for the call. */
+  | "scope"
+  /** The service has no such thing, or no such call. */
+  | "absence"
+  /** The request is too large for the service, or for a proxy before it. */
+  | "size"
+  /** The service wants to be left alone for a while, and can say for how long. */
+  | "pause"
+  /** The fault is at the service. */
+  | "fault"
+  /** The service has refused what the request asks for. */
+  | "request";
+
+const aboutOf4xx: Readonly<Record<number, About>> = {
+  401: "token",
+  403: "scope",
+  404: "absence",
+  405: "elsewhere",
+  408: "silence",
+  410: "absence",
+  413: "size",
+};
+
 /** The fields of the error envelope (section "Error envelope"). Each may be missing in a real response. */
 export interface ServiceError {
   code?: string | undefined;
@@ -100,6 +139,7 @@ export class RequestError extends Error {
     ].filter(Boolean);
     const inBrackets = details.length > 0 ? ` (${details.join(", ")})` : "";
     super(`${method} ${path}: ${cause}${inBrackets}`, options);
+    this.#failure = failure;
     this.kind = kind;
     this.method = method;
     this.path = path;
@@ -110,7 +150,6 @@ export class RequestError extends Error {
     const mayHaveActed = this.transient && kind !== "unreachable" && status !== 429;
     this.mayHaveActed = failure.mayHaveActed ?? mayHaveActed;
     this.tokenRenewed = failure.tokenRenewed ?? false;
-    this.#failure = failure;
   }
 
   /** The same error, with what the sender of the request knows besides. */
@@ -139,38 +178,38 @@ export class RequestError extends Error {
     return this.service.code !== undefined || this.service.message !== undefined;
   }
 
+  /** What the failure is about. */
+  get about(): About {
+    const { kind, method, short, status = 0 } = this;
+    if (short === "expired certificate" || short === "certificate not yet valid")
+      return "certificate";
+    if (status === 429 || (status === 503 && this.retryAfterMs !== undefined)) return "pause";
+    switch (kind) {
+      case "unsendable":
+      case "unreachable":
+        return "way";
+      case "unanswered":
+        return "silence";
+      case "unreadable":
+        return short === encodedAnswer ? "encoding" : "form";
+      case "answered": {
+        if (status < 400) return "elsewhere";
+        if (status >= 500) return "fault";
+        const about = aboutOf4xx[status] ?? "request";
+        // The service documents each GET.
+        return about === "absence" && method === "GET" ? "elsewhere" : about;
+      }
+    }
+  }
+
   /** Whether the service has refused what the request asks for, and neither its token nor its address. */
-  get isAboutRequest(): boolean {
-    const { kind, transient, isTokenRefused, isScopeMissing, isNotFound, isElsewhere } = this;
-    const isElse = transient || isTokenRefused || isScopeMissing || isNotFound || isElsewhere;
-    return kind === "answered" && !isElse;
-  }
-
-  /** Whether the service answered that it has no such thing, or no such call. */
-  get isNotFound(): boolean {
-    return this.status === 404 || this.status === 410;
-  }
-
-  /** Whether the address may not be the service's: it redirects, or has no such call, although the service documents each GET. */
-  get isElsewhere(): boolean {
-    const { kind, status = 0, method, isNotFound } = this;
-    const isLacking = status === 405 || (isNotFound && method === "GET");
-    return kind === "answered" && (status < 400 || isLacking);
-  }
-
-  /** Whether the service refused the token, which is invalid, expired or revoked (section "Authentication"). */
-  get isTokenRefused(): boolean {
-    return this.kind === "answered" && this.status === 401;
-  }
-
-  /** Whether the token lacks the scope for the call. */
-  get isScopeMissing(): boolean {
-    return this.kind === "answered" && this.status === 403;
+  get isRefusal(): boolean {
+    return this.about === "request" || this.about === "size";
   }
 
   /** Whether the answer is the service's own. It refuses a token only at its address. */
   get isOfService(): boolean {
-    return this.isTokenRefused || this.isScopeMissing || this.hasEnvelope;
+    return this.about === "token" || this.about === "scope" || this.hasEnvelope;
   }
 
   /** Whether nothing answers at the address. */
@@ -183,31 +222,6 @@ export class RequestError extends Error {
     return this.kind === "unreadable" && this.short === htmlPage;
   }
 
-  /** Whether the answer is in an encoding that no request asks for. */
-  get isEncoded(): boolean {
-    return this.short === encodedAnswer;
-  }
-
-  /** Whether it is not the time of a certificate by this machine's clock. */
-  get isOutOfTime(): boolean {
-    return this.short === "expired certificate" || this.short === "certificate not yet valid";
-  }
-
-  /** Whether the request is too large for the service, or for a proxy before it. */
-  get isTooLarge(): boolean {
-    return this.kind === "answered" && this.status === 413;
-  }
-
-  /** Whether the service wants to be left alone for a while, and can say for how long. */
-  get asksForPause(): boolean {
-    return this.status === 429 || (this.status === 503 && this.retryAfterMs !== undefined);
-  }
-
-  /** Whether the fault is at the service. */
-  get isFaultOfService(): boolean {
-    return (this.status ?? 0) >= 500;
-  }
-
   /** Whether other settings may prevent the error, which is then not within the service. */
   get isAboutSettings(): boolean {
     return !this.transient || this.kind === "unreachable" || this.kind === "unreadable";
@@ -216,6 +230,6 @@ export class RequestError extends Error {
   /** Whether the same request may succeed later. This does not say that sending it again is safe. */
   get transient(): boolean {
     if (this.kind !== "answered") return this.kind !== "unsendable";
-    return this.status === 408 || this.status === 429 || this.isFaultOfService;
+    return ["silence", "pause", "fault"].includes(this.about);
   }
 }

@@ -124,7 +124,7 @@ async function obtain(
 /** Returns the answer by which the service has refused what the create asks for. Then another flavor may be accepted. */
 function refusalOf(failure: protocol.Failure): RequestError | undefined {
   const error = failure.kind === "postFailed" ? failure.error : undefined;
-  return error instanceof RequestError && error.isAboutRequest ? error : undefined;
+  return error instanceof RequestError && error.isRefusal ? error : undefined;
 }
 
 /** Notes the instance, and waits until it is ready. */

@@ -33,7 +33,7 @@ export function failureError(
   if (!("error" in failure)) return new OperationFailed(stopReport(failure, spec, paging));
   const { error: cause } = failure;
   if (!(cause instanceof RequestError)) return cause;
-  const [namesake] = cause.isAboutRequest ? namesakes : [];
+  const [namesake] = cause.isRefusal ? namesakes : [];
   const report =
     failure.kind === "unclear"
       ? unclearReport(failure, spec, paging, namesake)

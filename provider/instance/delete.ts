@@ -310,7 +310,7 @@ async function sendDestroy(
     return true;
   } catch (error) {
     if (!(error instanceof RequestError)) throw ended(error, notKnown(id));
-    if (error.isNotFound) return error.mayHaveActed;
+    if (error.about === "absence") return error.mayHaveActed;
     throw ended(error, error.mayHaveActed ? notKnown(id) : `instance ${id} was not destroyed`);
   } finally {
     listings.markWrite();

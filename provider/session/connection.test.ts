@@ -35,7 +35,7 @@ test("after a 401, every call fails with the same error, and the account is not 
   };
   for (let n = 0; n < 2; n++) {
     const error = await errorOf(open(session));
-    expect(error).toMatchObject({ isTokenRefused: true });
+    expect(error).toMatchObject({ about: "token" });
   }
   expect(service.calls).toEqual(["account"]);
 });

@@ -138,11 +138,12 @@ export class Connection {
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       // A retry may change another answer.
-      if (error.isTokenRefused || error.kind !== "answered" || error.transient) throw error;
+      if (error.about === "token" || error.kind !== "answered" || error.transient) throw error;
       const { ctx, places } = this.#parts;
-      const advice = error.isScopeMissing
-        ? `If the token is meant to lack the scope for that call, set compute:validateCredentials to false${afterChange("validateCredentials", places)}.`
-        : nextStep(error);
+      const advice =
+        error.about === "scope"
+          ? `If the token is meant to lack the scope for that call, set compute:validateCredentials to false${afterChange("validateCredentials", places)}.`
+          : nextStep(error);
       ctx.messages.warning(
         `the token could not be checked with the account call, and is used anyway: ${error.message}. ${advice}`,
       );

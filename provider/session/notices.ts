@@ -31,7 +31,7 @@ export class Notices {
     }
     // An error hook may look for the code of a refusal.
     const details = [
-      request?.isAboutRequest && request.service.code && `code ${request.service.code}`,
+      request?.isRefusal && request.service.code && `code ${request.service.code}`,
       requestId !== first.requestId && requestId,
     ].filter(Boolean);
     const inBrackets = details.length > 0 ? ` (${details.join(", ")})` : "";

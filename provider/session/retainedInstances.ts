@@ -43,7 +43,7 @@ export class RetainedInstances {
     const billed = all.filter(({ isBilled }) => isBilled);
     const isRecorded = engine.kind === "recorded" && !billed.some(({ isOfProgram }) => isOfProgram);
     const from = isRecorded ? " in the settings that the last `pulumi up` recorded" : "";
-    // The end of the run names a variable.
+    // The end of a run that changes something names a variable.
     const why = variables.deletePolicy ? "" : ` (compute:deletePolicy is "retain"${from})`;
     const lines = billed.map(
       ({ id, urn, isListed }) =>

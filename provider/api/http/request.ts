@@ -82,7 +82,7 @@ export class RequestSender {
         return result;
       } catch (caught) {
         if (!(caught instanceof RequestError)) throw caught;
-        if (isProbe && !caught.asksForPause) throw caught;
+        if (isProbe && caught.about !== "pause") throw caught;
         // One request is sent with one new token at most.
         if (!isTokenRenewed && this.#renewToken(caught, token)) {
           isTokenRenewed = true;
@@ -92,7 +92,7 @@ export class RequestSender {
         mayHaveActed ||= caught.mayHaveActed;
         const error = caught.with({ words, mayHaveActed });
         // A pause never fails a GET or DELETE (G6). The rate limit delays the next try until the pause has ended.
-        if (error.asksForPause) failedTries = 0;
+        if (error.about === "pause") failedTries = 0;
         else {
           if (failedTries++ === 0) failingSince = clock.now();
           const limitMs = this.#isKnown ? patienceMs : Math.min(patienceMs, patienceFor(error));
@@ -119,7 +119,7 @@ export class RequestSender {
       end = "answered";
       if (isSuccess(response.status)) return read(response);
       const error = errorOf(response, this.#options);
-      if (error.asksForPause) end = error;
+      if (error.about === "pause") end = error;
       throw error;
     } finally {
       // Report the end to the rate limit, so that a 429 holds back the next request.
@@ -155,8 +155,8 @@ function patienceFor({ isNobodyThere, isPage }: RequestError): number {
 }
 
 /** Whether the service refused the token, and did nothing. A POST's 401 without an error envelope may be a proxy's. */
-function isTokenRefusal({ isTokenRefused, method, hasEnvelope }: RequestError): boolean {
-  return isTokenRefused && (method !== "POST" || hasEnvelope);
+function isTokenRefusal({ about, method, hasEnvelope }: RequestError): boolean {
+  return about === "token" && (method !== "POST" || hasEnvelope);
 }
 
 /** Settles as `sending` does, and writes one line. Of a body, the line has only a `request_id` (G8). */
