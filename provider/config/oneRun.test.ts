@@ -18,8 +18,8 @@ test.each([
   const before = settings({ deletePolicy: policy });
   const found = decideForRun(before, { COMPUTE_DELETE_POLICY: variable });
   // A leftover that nobody has looked at still stops its create.
-  const leftovers = policy === "fail" && decided === "retain" ? "tag" : undefined;
-  expect(found.settings).toEqual({ ...before, deletePolicy: decided, leftovers });
+  const guardsLeftovers = policy === "fail" && decided === "retain";
+  expect(found.settings).toEqual({ ...before, deletePolicy: decided, guardsLeftovers });
   expect(found.variables).toEqual(
     policy === decided ? {} : { deletePolicy: "COMPUTE_DELETE_POLICY" },
   );

@@ -29,9 +29,14 @@ export function decideForRun(settings: Settings, env: NodeJS.ProcessEnv) {
   const isDecidedHere = deletePolicy !== settings.deletePolicy;
   // "retain" is for instances that a person has looked at. Nobody has looked at a leftover, so a leftover
   // still stops the create.
-  const guard = isDecidedHere && settings.deletePolicy === "fail" ? "tag" : undefined;
+  const guardsLeftovers = isDecidedHere && settings.deletePolicy === "fail";
   return {
-    settings: { ...settings, deletePolicy, leftovers: leftovers ?? settings.leftovers ?? guard },
+    settings: {
+      ...settings,
+      deletePolicy,
+      leftovers: leftovers ?? settings.leftovers,
+      guardsLeftovers,
+    },
     variables: {
       ...(isDecidedHere && { deletePolicy: names.deletePolicy }),
       ...(leftovers && { leftovers: names.leftovers }),

@@ -220,8 +220,9 @@ export interface Settings {
   destroyPath?: string | undefined;
   cursorParameter?: string | undefined;
   validateCredentials: boolean;
-  /** "tag" comes from `decideForRun` alone. */
-  leftovers?: "warn" | "fail" | "tag" | undefined;
+  leftovers?: "warn" | "fail" | undefined;
+  /** Whether leftovers stop a create as with the policy "fail", which the configuration has. Only `decideForRun` sets it. */
+  guardsLeftovers?: boolean | undefined;
   userDataInState: "secret" | "hash";
   refreshBeforeUpdate: boolean;
 }

@@ -41,7 +41,7 @@ function replacing(before: Scene, { id, outputs }: { id: string; outputs: Proper
   const next = before.nextRun({});
   const { engine, settings } = next.session;
   const instance = held(outputs, { id });
-  Object.assign(settings, { deletePolicy: "retain", leftovers: "tag" });
+  Object.assign(settings, { deletePolicy: "retain", guardsLeftovers: true });
   engine.check({ urn: urnOf("web"), olds: instance.inputs });
   engine.diff({ urn: urnOf("web"), news: instance.inputs }, instance);
   next.session.noteShown(instance);

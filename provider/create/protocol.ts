@@ -37,8 +37,10 @@ export interface CreateSpec {
   flavor: string;
   /** What messages call the configured address (`Session.addressName`). */
   addressName: string;
-  /** The setting `compute:leftovers`. "tag": as unset with the policy "fail". */
-  leftovers: "warn" | "fail" | "tag" | undefined;
+  /** The setting `compute:leftovers`. */
+  leftovers: "warn" | "fail" | undefined;
+  /** As in `Settings`. */
+  guardsLeftovers?: boolean | undefined;
   /** The id of the instance that this create is to replace, if a Diff has shown it. */
   replaces: string | undefined;
   /** The ids that the state of that instance knows (`Instance.known`). */
@@ -503,7 +505,7 @@ function whyLeftover(
 }
 
 /** What of a create decides whether leftovers stop it. */
-export type StopSpec = Pick<CreateSpec, "leftovers" | "deleteFails"> & {
+export type StopSpec = Pick<CreateSpec, "leftovers" | "guardsLeftovers" | "deleteFails"> & {
   identity: Pick<Identity, "tokenKind">;
 };
 
@@ -518,7 +520,7 @@ export function stopsCreate(
   if (spec.leftovers === "warn") return false;
   if (spec.leftovers === "fail") return items.length > 0 || partial;
   const isBilled = spec.identity.tokenKind === "live";
-  const isGuarded = spec.deleteFails || spec.leftovers === "tag";
+  const isGuarded = spec.deleteFails || spec.guardsLeftovers === true;
   return isBilled && isGuarded && items.some(({ why }) => why === "tag");
 }
 

@@ -54,6 +54,7 @@ export function specOf(
     flavor: args?.flavorId ?? "",
     addressName,
     leftovers: settings.leftovers,
+    guardsLeftovers: settings.guardsLeftovers,
     replaces: before?.id,
     known: new Set(before?.known),
     letsRun: settings.leftovers === "warn" && options.variables.leftovers !== undefined,

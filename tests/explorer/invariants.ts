@@ -90,7 +90,7 @@ function checkSecond(scene: Scene, made: Instance, other: Instance): void {
   const isStopDue =
     spec.leftovers === "fail" ||
     (spec.leftovers === undefined && spec.deleteFails && other.kind === "generated") ||
-    (spec.leftovers === "tag" && !run.shown.includes(other.id) && other.kind === "generated");
+    (spec.guardsLeftovers && !run.shown.includes(other.id) && other.kind === "generated");
   if (isStopDue && reason === undefined && !(spec.leftovers === "fail" && isReplaced))
     throw new Violation(`${text} should have stopped that`);
   if (isNamed) return;

@@ -90,8 +90,9 @@ export interface Plan {
   /** Whether it begins only when no other engine is running. */
   alone?: boolean;
   program: Resource[];
-  /** "tag": with a typed `COMPUTE_DELETE_POLICY=retain` over the policy "fail". */
-  leftovers?: "warn" | "fail" | "tag";
+  leftovers?: "warn" | "fail";
+  /** With a typed `COMPUTE_DELETE_POLICY=retain` over the policy "fail". */
+  guardsLeftovers?: boolean;
   /** What Delete does: it destroys the instance, leaves it running, or fails. */
   deletePolicy?: "destroy" | "retain" | "fail";
 }
@@ -232,6 +233,7 @@ function specOf(plan: Plan & { scope: string }, run: number, resource: Resource)
     flavor: "one",
     addressName: "compute:baseUrl",
     leftovers: plan.leftovers,
+    guardsLeftovers: plan.guardsLeftovers,
     replaces: undefined,
     known: new Set(),
     letsRun: plan.leftovers === "warn",

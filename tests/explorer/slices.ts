@@ -36,7 +36,7 @@ const secret: Resource = { ...explicit, secret: true };
 const inOtherStack = (resource: Resource): Resource => ({ ...resource, urn: urn("web", "prod") });
 
 /** `COMPUTE_DELETE_POLICY=retain`, typed over the policy "fail". */
-const typedRetain: Partial<Plan> = { deletePolicy: "retain", leftovers: "tag" };
+const typedRetain: Partial<Plan> = { deletePolicy: "retain", guardsLeftovers: true };
 
 const mail: Resource = { ...explicit, resource: "mail", urn: urn("mail") };
 const generatedMail: Resource = { ...generated, resource: "mail", urn: urn("mail") };
