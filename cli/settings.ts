@@ -111,6 +111,8 @@ export interface FoundSettings {
   readonly settings: Settings;
   /** The environment variables and options from which some of them come. */
   readonly variables: SettingVariables;
+  /** The names of those, but the address and the token, that the stack or an option gives. The others have their defaults. */
+  readonly given: readonly string[];
   /** The name of the stack with organization and project. Undefined if no stack is used. */
   readonly stack: string | undefined;
   /** Where the address and the token come from, for messages. */
@@ -175,7 +177,7 @@ export async function checkSettings(
   const places = requiredNames.map(placeOf);
   const ofStack = places.some((place) => place.startsWith("compute:")) ? ` of ${stack}` : "";
   const source = places.join(", ") + ofStack;
-  return { findings, stack, found: { settings, variables, stack, source } };
+  return { findings, stack, found: { settings, variables, given: others, stack, source } };
 }
 
 /** Names an environment variable, and the file of the token if it names one. */

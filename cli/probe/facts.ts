@@ -131,8 +131,11 @@ export interface DestroyTry {
   readonly stranger: Answer<number>;
   /** The answer for an instance of `probe`. Undefined if none was asked for. */
   readonly own?: Answer<number>;
-  /** How long after the answer the first of the listings began that prove the instance gone. Undefined if none did. */
-  readonly goneAfter?: number | undefined;
+  /**
+   * How long after the answer the first of the listings began that prove the instance gone. "unseen": the listings prove nothing.
+   * Undefined if they show the instance, or if nobody looked.
+   */
+  readonly goneAfter?: number | "unseen" | undefined;
 }
 
 /** All that was found out. */
@@ -141,7 +144,10 @@ export interface Facts {
   readonly settings: Pick<
     Settings,
     "cursorParameter" | "destroyPath" | "settlingMs" | "pollIntervalMs"
-  >;
+  > & {
+    /** Undefined if it has its default, which a `destroyPath` makes "destroy". */
+    readonly deletePolicy: Settings["deletePolicy"] | undefined;
+  };
   readonly account: StepResult<AccountFact>;
   readonly listing: StepResult<ListingFact>;
   readonly cursor: StepResult<CursorFact>;
@@ -149,7 +155,7 @@ export interface Facts {
   readonly create: StepResult<CreateFact>;
   readonly sameName: StepResult<SameNameFact>;
   readonly destroy: StepResult<readonly DestroyTry[]>;
-  /** The instances that were made and not destroyed. */
+  /** The instances that were made, and that may still be there. */
   readonly left: readonly string[];
   readonly steps: readonly StepCost[];
 }

@@ -5,6 +5,7 @@
 import { Help, type Command } from "commander";
 import { Canceled } from "../../provider/abort";
 import { OperationFailed } from "../../provider/errors";
+import { noCursor } from "../../provider/evidence/collect";
 import { textIn } from "../../provider/instance/instance";
 import { failedLines } from "../listings";
 import { readState } from "../pulumi";
@@ -95,11 +96,14 @@ async function findFacts(
   const ids = await idsToMake(settings, options, note, io);
   const answers =
     ids.kind === "open"
-      ? await readOnly(steps, ids)
+      ? { ...(await readOnly(steps, ids)), left: [] }
       : await useSandbox(steps, ids.value, note, cancel, io);
   cancel();
   if (answers === undefined) return undefined;
-  return { settings: settings.settings, account, listing, ...answers, steps: steps.costs };
+  const isPolicyGiven = settings.given.includes("deletePolicy");
+  const deletePolicy = isPolicyGiven ? settings.settings.deletePolicy : undefined;
+  const compared = { ...settings.settings, deletePolicy };
+  return { settings: compared, account, listing, ...answers, steps: steps.costs };
 }
 
 /** Returns what the instances are made of, or why none is made. Asks the person. */
@@ -140,25 +144,27 @@ async function idsOfStack(
   return undefined;
 }
 
-type Answers = Omit<Facts, "settings" | "account" | "listing" | "steps">;
+type Answers = Omit<Facts, "settings" | "account" | "listing" | "left" | "steps">;
 
-const findCursor = (steps: Steps) =>
-  steps.find("cursor", (asking) => askCursor(asking, steps.session.settings.cursorParameter));
+const findCursor = (steps: Steps) => {
+  const { cursorParameter: set } = steps.session.settings;
+  return steps.find("cursor", (asking) => askCursor(asking, set === noCursor ? undefined : set));
+};
 
 /** Finds out what takes no instance of its own. `none`: why there is none. */
 async function readOnly(steps: Steps, none: { kind: "open"; why: string }): Promise<Answers> {
   const cursor = await findCursor(steps);
-  return { create: none, sameName: none, order: none, cursor, destroy: none, left: [] };
+  return { create: none, sameName: none, order: none, cursor, destroy: none };
 }
 
-/** Makes instances, looks, and destroys them. Resolves to undefined after Ctrl-C. */
+/** Finds out all, and destroys what is left if it can. Resolves to undefined after Ctrl-C. */
 async function useSandbox(
   steps: Steps,
   ids: SandboxIds,
   note: (line: string) => void,
   cancel: () => void,
   io: Terminal,
-): Promise<Answers | undefined> {
+): Promise<(Answers & Pick<Facts, "left">) | undefined> {
   const ended = io.outlive();
   ended.addEventListener("abort", cancel);
   const noteUntilEnd = (line: string) => {
@@ -166,22 +172,26 @@ async function useSandbox(
   };
   const sandbox = new Sandbox({ steps, ids, ended, note: noteUntilEnd });
   try {
-    const create = await steps.find("create", (asking) => sandbox.create(asking));
-    if (create.kind === "open" || create.value.kind !== "made")
-      return { ...(await readOnly(steps, open("no instance was made"))), create };
-    const { made } = create.value;
-    await steps.run("wait", (asking) => sandbox.wait(asking, made));
-    const sameName = await steps.find("same name", (asking) => sandbox.sameName(asking, made));
-    const order = await steps.find("order", (asking) => sandbox.order(asking));
-    const cursor = await findCursor(steps);
-    const destroy = await steps.find("destroy", (asking) => sandbox.destroy(asking));
-    return { create, sameName, order, cursor, destroy, left: sandbox.left };
+    const answers = await askSandbox(steps, sandbox).finally(() => sandbox.cleanUp());
+    return { ...answers, left: sandbox.left };
   } catch (error) {
     if (error instanceof Canceled) return undefined;
     throw error;
-  } finally {
-    await sandbox.cleanUp();
   }
+}
+
+/** Makes instances, looks, and destroys them. */
+async function askSandbox(steps: Steps, sandbox: Sandbox): Promise<Answers> {
+  const create = await steps.find("create", (asking) => sandbox.create(asking));
+  if (create.kind === "open" || create.value.kind !== "made")
+    return { ...(await readOnly(steps, open("no instance was made"))), create };
+  const { made } = create.value;
+  await steps.run("wait", (asking) => sandbox.wait(asking, made));
+  const sameName = await steps.find("same name", (asking) => sandbox.sameName(asking, made));
+  const order = await steps.find("order", (asking) => sandbox.order(asking));
+  const cursor = await findCursor(steps);
+  const destroy = await steps.find("destroy", (asking) => sandbox.destroy(asking));
+  return { create, sameName, order, cursor, destroy };
 }
 
 /** The widths of the columns, and of a terminal in which they fit. */

@@ -159,16 +159,17 @@ export class Sandbox {
       const goneAfter = mayBeGone ? await this.#untilGone(asking, own) : undefined;
       tries.push({ path, stranger, own: answer, goneAfter });
       if (goneAfter === undefined) continue;
-      this.#noteDestroyed(own);
-      for (const id of this.left)
-        if ((await asking.destroy(path, id)).kind === "answered") this.#noteDestroyed(id);
+      for (const id of this.left) {
+        const isAnswered = id === own || (await asking.destroy(path, id)).kind === "answered";
+        if (isAnswered && goneAfter !== "unseen") this.#noteDestroyed(id);
+      }
       break;
     }
     this.#isDestroyAsked = true;
     return tries;
   }
 
-  /** Sends DELETE for what is left if the destroy call was not looked for to the end. Never fails, prints nothing, and ends soon. */
+  /** Sends DELETE for what is left if the destroy call was not looked for to the end. Never fails, and ends soon. */
   async cleanUp(): Promise<void> {
     const { api } = this.#parts.steps;
     if (this.#isDestroyAsked || this.#owned.length + this.#unclear.size === 0) return;
@@ -180,7 +181,8 @@ export class Sandbox {
       this.#claim((await api.listBy({ limit: "100" }, signal).catch(ignore))?.items ?? []);
     const destroy = async (id: string) => {
       for (const path of this.#destroyPaths)
-        if ((await api.destroyAt(path, id, signal).catch(ignore)) !== undefined) return;
+        if ((await api.destroyAt(path, id, signal).catch(ignore)) !== undefined)
+          return this.#noteDestroyed(id);
     };
     await Promise.all(this.left.map(destroy));
   }
@@ -258,19 +260,20 @@ export class Sandbox {
     }
   }
 
-  /** Resolves to how long after now the first of the listings began that prove the instance gone. Undefined if none do. */
-  async #untilGone(asking: Inquiry, id: string): Promise<number | undefined> {
+  /** Looks for a while whether the instance is gone. */
+  async #untilGone(asking: Inquiry, id: string): Promise<DestroyTry["goneAfter"]> {
     const { pollIntervalMs } = this.#session.settings;
     const begunAt = asking.now();
     // The service has acknowledged the DELETE, so each listing counts.
     let witness = witnessOf({ subject: { id }, listedBy: begunAt, pollIntervalMs });
-    for (; asking.now() - begunAt <= this.#patienceMs; await asking.pause()) {
+    for (; ; await asking.pause()) {
       const seen = see(witness, await asking.look());
       witness = seen.witness;
       if (seen.verdict.kind === "absent")
         return (witness.firstLacking?.begunAt ?? begunAt) - begunAt;
+      if (asking.now() - begunAt > this.#patienceMs)
+        return seen.verdict.kind === "listed" ? undefined : "unseen";
     }
-    return undefined;
   }
 
   /** Notes what a listing shows of the instances. */

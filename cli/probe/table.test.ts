@@ -67,6 +67,7 @@ const usual: Facts = {
   settings: {
     cursorParameter: undefined,
     destroyPath: undefined,
+    deletePolicy: undefined,
     settlingMs: 60_000,
     pollIntervalMs: 3000,
   },
@@ -241,9 +242,32 @@ describe("what was found", () => {
   });
 });
 
+const { settings } = usual;
+const cursor = (...tries: CursorTry[]) => foundOut({ limit: 1, isLimitKept: true, tries });
+
+test.each<[string | undefined, CursorTry, RegExp]>([
+  [undefined, paging("starting_after"), /^the provider finds it by itself$/],
+  ["none", paging("starting_after"), /can name it$/],
+  ["next", paging("next"), /names it$/],
+  [undefined, none, /^past 100 instances, creates end unfinished/],
+  ["none", none, /^past 100 instances, ipv4 may stay empty/],
+])("with the cursorParameter %s, the row says what the provider does", (set, tried, text) => {
+  const facts = { cursor: cursor(tried), settings: { ...settings, cursorParameter: set } };
+  expect(rowOf(facts, "cursor")?.then).toMatch(text);
+});
+
+test("a destroyPath that can't be tried leaves the destroy call open, and no row says that a delete destroys nothing", () => {
+  const set = { ...settings, destroyPath: "/v2/instances/{id}/destroy" };
+  const { rows, open: unanswered } = tableOf({ ...usual, settings: set }, undefined);
+  const why = `compute:destroyPath ${set.destroyPath} is not tried, because its last segment is not the id`;
+  expect(unanswered).toEqual([{ what: "destroy call", why }]);
+  expect(rows.map(({ what }) => what)).not.toContain("destroy call");
+  expect(rowOf({}, "destroy call")?.then).toMatch(/^a delete destroys nothing/);
+  const tried = { ...settings, destroyPath: "/v2/instances/{id}" };
+  expect(rowOf({ settings: tried }, "destroy call")?.then).toBe("");
+});
+
 describe("the settings that follow", () => {
-  const cursor = (...tries: CursorTry[]) => foundOut({ limit: 1, isLimitKept: true, tries });
-  const { settings } = usual;
   const called = {
     destroy: foundOut([
       {
@@ -331,6 +355,15 @@ describe("the settings that follow", () => {
       ["pulumi config set compute:pollIntervalSeconds 10"],
     ],
   ])("%s", (_, facts, commands) => expect(commandsOf(facts)).toEqual(commands));
+
+  test("no other deletePolicy if it is destroy", () => {
+    const facts = {
+      ...usual,
+      ...called,
+      settings: { ...settings, deletePolicy: "destroy" },
+    } as const;
+    expect(tableOf(facts, undefined).settings[0]?.why).toMatch(/^from then on, a removal/);
+  });
 
   test("the commands name the stack that was named", () => {
     expect(commandsOf(called, "acme/p/dev")).toEqual([

@@ -1,24 +1,25 @@
 /** The table of `probe`: a pure function of the facts. */
 import { inStack, pageAt } from "../../provider/advice";
 import { instanceStatuses, pageLimit } from "../../provider/api/serviceConstants";
-import { usualCursor } from "../../provider/evidence/collect";
+import { noCursor, usualCursor } from "../../provider/evidence/collect";
 import { isNamed } from "../../provider/evidence/witness";
 import { shellQuote } from "../../provider/shellQuote";
 import { count } from "../terminal";
-import type {
-  AccountFact,
-  Answer,
-  CreateFact,
-  CursorFact,
-  DestroyTry,
-  Facts,
-  StepResult,
-  ListingFact,
-  Made,
-  OrderFact,
-  RefusedAnswer,
-  SameNameFact,
-  ListedFact,
+import {
+  open,
+  type AccountFact,
+  type Answer,
+  type CreateFact,
+  type CursorFact,
+  type DestroyTry,
+  type Facts,
+  type StepResult,
+  type ListingFact,
+  type Made,
+  type OrderFact,
+  type RefusedAnswer,
+  type SameNameFact,
+  type ListedFact,
 } from "./facts";
 
 /** A line of the table. */
@@ -45,9 +46,9 @@ export interface Table {
 /** Makes the table. `stack`: the stack for the commands, if it is not the selected one. */
 export function tableOf(facts: Facts, stack: string | undefined): Table {
   const rows: TableRow[] = [];
-  const open: { what: string; why: string }[] = [];
+  const unanswered: { what: string; why: string }[] = [];
   const add = <T>(what: string, fact: StepResult<T>, rowsOf: (value: T) => readonly TableRow[]) => {
-    if (fact.kind === "open") open.push({ what, why: fact.why });
+    if (fact.kind === "open") unanswered.push({ what, why: fact.why });
     else rows.push(...rowsOf(fact.value));
   };
   add("account", facts.account, (fact) => [accountRow(fact)]);
@@ -56,14 +57,14 @@ export function tableOf(facts: Facts, stack: string | undefined): Table {
   add("order", facts.order, (fact) => [orderRow(fact)]);
   add("create", facts.create, createRows);
   add("same name", facts.sameName, (fact) => [sameNameRow(fact)]);
-  add("destroy call", facts.destroy, destroyRows);
+  add("destroy call", destroyResult(facts), (tries) => destroyRows(tries, facts.settings));
   const why = madeSighting(facts)?.why;
-  if (why !== undefined) open.push({ what: "ready", why });
+  if (why !== undefined) unanswered.push({ what: "ready", why });
   const settings = settingsOf(facts).map(([name, value, reason]) => ({
     command: inStack(`pulumi config set compute:${name} ${shellQuote(value)}`, stack),
     why: reason,
   }));
-  return { rows, settings, open };
+  return { rows, settings, open: unanswered };
 }
 
 function row(what: string, found: string, sure: string, then = "", contradicts = ""): TableRow {
@@ -122,7 +123,9 @@ function cursorRows({ limit, isLimitKept, tries }: CursorFact, configured?: stri
       return parameter === configured
         ? [row("cursor", `"${parameter}", which is set, leads to no other page: ${result}`, once)]
         : [];
-    const own = parameter === usualCursor ? "the provider finds it by itself" : "see below";
+    const isFound = parameter === usualCursor && configured === undefined;
+    const way = parameter === configured ? "names it" : "can name it";
+    const own = isFound ? "the provider finds it by itself" : `compute:cursorParameter ${way}`;
     return [
       row(
         "cursor",
@@ -132,11 +135,12 @@ function cursorRows({ limit, isLimitKept, tries }: CursorFact, configured?: stri
       ),
     ];
   });
+  const past100 = configured === noCursor ? "ipv4 may stay empty" : "creates end unfinished";
   const none = row(
     "cursor",
     `none of ${tries.map(({ parameter }) => parameter).join(", ")}`,
     `each ${[...new Set(tries.map(({ result }) => result))].join(" or ")}`,
-    `past 100 instances, creates end unfinished: ${pageAt("scaling.md#a-thousand-instances-without-a-cursor")}`,
+    `past 100 instances, ${past100}: ${pageAt("scaling.md#a-thousand-instances-without-a-cursor")}`,
   );
   return [row("limit", "kept", once), ...(rows.length > 0 ? rows : [none])];
 }
@@ -244,15 +248,32 @@ const answerText = (answer: Answer<number>) =>
 
 /** The try that has destroyed an instance. */
 const working = (tries: readonly DestroyTry[]) =>
-  tries.find(({ goneAfter }) => goneAfter !== undefined);
+  tries.find(({ goneAfter }) => typeof goneAfter === "number");
 
-function destroyRows(tries: readonly DestroyTry[]): TableRow[] {
+/** What the step has found out, which is nothing if a call may be there all the same. */
+function destroyResult({ destroy, settings }: Facts): Facts["destroy"] {
+  if (destroy.kind === "open" || working(destroy.value)) return destroy;
+  const { destroyPath } = settings;
+  const unseen = destroy.value.find(({ goneAfter }) => goneAfter === "unseen");
+  if (unseen?.own)
+    return open(
+      `DELETE ${unseen.path} answers ${answerText(unseen.own)} (${answerText(unseen.stranger)} for an unknown id), but without two complete listings it can't be seen whether the instance is gone`,
+    );
+  if (destroyPath === undefined || destroy.value.some(({ path }) => path === destroyPath))
+    return destroy;
+  return open(
+    `compute:destroyPath ${destroyPath} is not tried, because its last segment is not the id`,
+  );
+}
+
+function destroyRows(tries: readonly DestroyTry[], { destroyPath }: Facts["settings"]): TableRow[] {
   const call = working(tries);
-  if (call?.own && call.goneAfter !== undefined) {
+  if (call?.own && typeof call.goneAfter === "number") {
     const gone = `DELETE ${call.path} answers ${answerText(call.own)}; gone after ${seconds(call.goneAfter)}`;
     const isForeign = call.stranger.kind === "refused" && !call.stranger.refusal.isEnvelope;
+    const then = call.path === destroyPath ? "compute:destroyPath names it" : "see below";
     return [
-      row("destroy call", gone, "two complete listings lack the instance", "see below"),
+      row("destroy call", gone, "two complete listings lack the instance", then),
       row(
         "unknown id",
         `DELETE answers ${answerText(call.stranger)}`,
@@ -266,7 +287,8 @@ function destroyRows(tries: readonly DestroyTry[]): TableRow[] {
     const kept = own.kind === "answered" ? ", and the instance is not gone" : "";
     return `${path}: ${answerText(own)}${kept}`;
   });
-  const then = "a delete destroys nothing, and the sandbox ends its instances";
+  const nothing = "a delete destroys nothing, and the sandbox ends its instances";
+  const then = destroyPath === undefined ? nothing : "";
   return [row("destroy call", `none found. ${answers.join("; ")}`, `${tries.length} paths`, then)];
 }
 
@@ -300,11 +322,16 @@ function settingsOf(facts: Facts): Advised[] {
   if (settling * 1000 > settings.settlingMs)
     advised.push(["settlingSeconds", `${settling}`, `${lacked}; this is ${margin} times as long`]);
   const call = destroy.kind === "found" ? working(destroy.value) : undefined;
+  const { deletePolicy = "destroy" } = settings;
+  const from =
+    deletePolicy === "destroy"
+      ? "from then on"
+      : `once compute:deletePolicy is destroy in place of ${deletePolicy}`;
   if (call && call.path !== settings.destroyPath)
     advised.push([
       "destroyPath",
       call.path,
-      "from then on, a removal, a replacement and `pulumi destroy` send DELETE, and the server ends",
+      `${from}, a removal, a replacement and \`pulumi destroy\` send DELETE, and the server ends`,
     ]);
   const readyMs = Math.max(sighting?.addressAt ?? 0, sighting?.statuses.at(-1)?.at ?? 0);
   const poll = Math.min(maxPollSeconds, Math.round(readyMs / 1000 / pollsInAWait));

@@ -33,8 +33,16 @@ interface Result {
   steps: { step: StepName; requests: number; seconds: number }[];
 }
 
-/** Runs `probe --json`, and checks that each step has kept its bounds, and that no secret was printed. */
-async function probe(world: World, args: string[] = ["--yes"], env: NodeJS.ProcessEnv = {}) {
+/**
+ * Runs `probe --json`, and checks that each step has kept its bounds, and that no secret was printed. `cleanUp`: how many requests
+ * follow the steps.
+ */
+async function probe(
+  world: World,
+  args: string[] = ["--yes"],
+  env: NodeJS.ProcessEnv = {},
+  cleanUp = 0,
+) {
   const all = {
     PATH: "",
     PULUMI_HOME: world.home,
@@ -49,7 +57,7 @@ async function probe(world: World, args: string[] = ["--yes"], env: NodeJS.Proce
   for (const { step, requests } of result.steps)
     expect(requests).toBeLessThanOrEqual(stepBounds[step].requests);
   const asked = result.steps.reduce((sum, { requests }) => sum + requests, 0);
-  expect(world.service.control.requests()).toHaveLength(asked);
+  expect(world.service.control.requests()).toHaveLength(asked + cleanUp);
   const rows = Object.fromEntries(
     result.rows.map(({ what, found, contradicts }) => [
       what,
@@ -286,6 +294,75 @@ test(
   },
   { destroyPath: "/v2/instances/{id}" },
 );
+
+test(
+  "without a complete listing, whether an instance is gone can't be seen, and the other one gets its DELETE, too",
+  async (world) => {
+    for (let made = 0; made < 101; made++) world.service.control.insert({ name: "somebody's" });
+    const { open, left } = await probe(world, ["--yes", ...ids, "--settling-seconds", "1"]);
+    const text =
+      /^DELETE \/v2\/instances\/\{id\} answers 204 \(404 not_found for an unknown id\), .* can't be seen/;
+    expect(open).toEqual([{ what: "destroy call", why: expect.stringMatching(text) }]);
+    expect(left).toHaveLength(2);
+    expect(world.instances).toHaveLength(101);
+  },
+  { destroyPath: "/v2/instances/{id}", listOrder: "newest" },
+);
+
+test(
+  "no parameter is tried for the cursorParameter none",
+  async (world) => {
+    for (const name of "abc") world.service.control.insert({ name, tokenKind: "live" });
+    const args = ["--cursor-parameter", "none"];
+    const { commands } = await probe(world, args, { COMPUTE_API_TOKEN: liveToken });
+    expect(commands).toEqual(["cursorParameter starting_after"]);
+    const tried = world.service.control.requests().flatMap(({ query }) => Object.keys(query));
+    expect(tried).not.toContain("none");
+  },
+  { cursorParameter: "starting_after" },
+);
+
+test(
+  "the setting for the destroy call says that an explicit deletePolicy has to change, too",
+  async (world) => {
+    const stacks = { "organization/p/dev": {} };
+    for (const [config, from] of [
+      [{}, "from then on"],
+      [
+        { "compute:deletePolicy": { value: "retain" } },
+        "once compute:deletePolicy is destroy in place of retain",
+      ],
+    ] as const) {
+      const path = fakePulumi(world, stacks, { config, selected: "organization/p/dev" });
+      world.service.control.forgetRequests();
+      const env = { PATH: `${path}:/usr/bin:/bin` };
+      const { settings } = await probe(world, ["--yes", ...ids], env);
+      const why = `${from}, a removal, a replacement and \`pulumi destroy\` send DELETE, and the server ends`;
+      expect(settings).toContainEqual(expect.objectContaining({ why }));
+    }
+  },
+  { destroyPath: "/v2/instances/{id}" },
+);
+
+test(
+  "what the clean-up destroys after a refused DELETE is not left",
+  async (world) => {
+    world.service.control.fault({ method: "DELETE", kind: "status", status: 401 });
+    const { left, warnings } = await probe(world, ["--yes", ...ids], {}, 2);
+    expect({ left, instances: world.instances }).toEqual({ left: [], instances: [] });
+    expect(warnings.filter((line) => line.startsWith("destroyed"))).toHaveLength(2);
+  },
+  { destroyPath: "/v2/instances/{id}" },
+);
+
+test("an instance that only the clean-up finds is left if nothing destroys it", async (world) => {
+  const { control } = world.service;
+  control.fault({ ...posts, kind: "reset", acted: true });
+  // The listing after the lost answer.
+  control.fault({ ...listings, kind: "status", status: 401, after: 3 });
+  const { left } = await probe(world, ["--yes", ...ids], {}, 4);
+  expect(left).toEqual(world.ids);
+});
 
 test("a DELETE never goes to a path without an id, and no request has an id in its query but a listing", async (world) => {
   await probe(world, ["--yes", ...ids]);
