@@ -5,7 +5,13 @@
 import type { Command } from "commander";
 import { settleCommand } from "../../provider/advice";
 import { explainError, serviceLine, summaryOf } from "../listings";
-import { addOptions, commandLineError, type SettingOptions, stackHelp } from "../settings";
+import {
+  addOptions,
+  commandLineError,
+  givenOptions,
+  type SettingOptions,
+  stackHelp,
+} from "../settings";
 import { count, printData, type Terminal } from "../terminal";
 import {
   doableOf,
@@ -231,7 +237,7 @@ class Settling {
   }
 
   #contextOf({ view: { state }, urns, typed, choices, rows, letRun, service }: Decided): Context {
-    const { stack: stackOption } = this.#options;
+    const { stack: stackOption, dropOthers } = this.#options;
     const asked = rows.filter(({ does }) => isForPerson(does)).map(({ doubt }) => doubt.urn);
     // A state is changed only if each of its creates is decided, so what has decided one is typed again.
     const again = (option: "take" | "forget") =>
@@ -241,6 +247,8 @@ class Settling {
         return isAsked ? [] : [`--${option}`, word];
       });
     const options = [
+      ...(dropOthers ? ["--drop-others"] : []),
+      ...givenOptions(this.#options),
       ...(stackOption === undefined ? [] : ["--stack", stackOption]),
       ...again("take"),
       ...again("forget"),

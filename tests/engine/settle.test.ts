@@ -151,23 +151,46 @@ test("what the token at hand can't prove is a person's to decide", async () => {
   expect(await stack.type(forgetting)).toContain("Nothing is in doubt any more.");
 });
 
+/** The pending create of another provider. */
+const othersCreate = {
+  resource: {
+    urn: "urn:pulumi:dev::proj::other:index:Thing::x",
+    custom: true,
+    type: "other:index:Thing",
+  },
+  type: "creating",
+};
+
 test("the state keeps another provider's pending create, unless --drop-others lets it go", async () => {
   await using fixture = await Fixture.create(live);
   const { stack } = fixture;
   await fixture.endUpInPost("both killed");
   await onNewMachine(stack);
-  const urn = "urn:pulumi:dev::proj::other:index:Thing::x";
-  const thing = { resource: { urn, custom: true, type: "other:index:Thing" }, type: "creating" };
-  editState(stack, ({ pending_operations: operations }) => operations.push(thing));
+  editState(stack, ({ pending_operations: operations }) => operations.push(othersCreate));
   const before = readFileSync(stateFile(stack), "utf8");
 
   const kept = await settle(stack, "--yes");
-  expect(kept.output).toContain(urn);
+  expect(kept.output).toContain(othersCreate.resource.urn);
   expect(kept.code).toBe(1);
   expect(readFileSync(stateFile(stack), "utf8")).toBe(before);
 
   expect(await settle(stack, "--yes", "--drop-others")).toMatchObject({ code: 0 });
   await expectAgreement(fixture);
+});
+
+test("the settle that settle prints has the options that were typed: it asks the same service, and loses the same creates", async () => {
+  await using fixture = await Fixture.create(live);
+  const { stack, service, control } = fixture;
+  await stack.up();
+  const [name = ""] = control.instances().map((one) => one.name);
+  control.insert({ id: "i-left", name: name.replace(/.{4}$/, "aaaa"), tokenKind: "live" });
+  editState(stack, (latest) => Object.assign(latest, { pending_operations: [othersCreate] }));
+  await stack.succeed("config", "rm", "compute:baseUrl");
+  const options = ["--drop-others", "--base-url", service.url, "--settling-seconds", "1"];
+
+  const { output } = await settle(stack, "--yes", ...options);
+
+  expect(await stack.type(printed(output, "--forget web"))).toContain("1 instance let run");
 });
 
 test("a pending create that is older than the server in the state never takes its place", async () => {
