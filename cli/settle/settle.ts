@@ -100,6 +100,8 @@ function openOf({ view, rows, leftovers, letRun, isBlocked }: Decided): Outcome 
   return rows.some(isOpen) ? "left" : undefined;
 }
 
+const isAbout = (choice: string, urn: string) => choice === urn || choice.startsWith(`${urn}=`);
+
 const whyLeft = ({ doubt: { urn } }: Row) =>
   `The file of the create of ${urn} stays: a run has changed it meanwhile, or it can't be removed.`;
 
@@ -143,9 +145,12 @@ class Settling {
     const seen = await gather(this.#options, this.#io);
     this.#decided = seen;
     const { take, forget } = seen.choices;
-    // The name is not repeated, since anything may have been typed, such as a token (G8).
-    if (![...take, ...forget].every((word) => word.startsWith("urn:")))
-      this.#fail(["No resource here has a name that was given, or several have it: give the URN."]);
+    const urns = [...seen.urns, ...seen.rows.map(({ doubt }) => doubt.urn)];
+    // What was typed is not repeated: it may be anything, such as a token (G8).
+    if (![...take, ...forget].every((choice) => urns.some((urn) => isAbout(choice, urn))))
+      this.#fail([
+        "No resource here has a name or URN that was given, or several have the name: give the URN.",
+      ]);
     if (!json) this.#print(seen);
     const decided = yes || json ? seen : await this.#withAnswers(seen);
     const { view, rows, isBlocked } = decided;
@@ -243,7 +248,7 @@ class Settling {
     const again = (option: "take" | "forget") =>
       typed[option].flatMap((word, index) => {
         const choice = choices[option][index] ?? "";
-        const isAsked = asked.some((urn) => choice === urn || choice.startsWith(`${urn}=`));
+        const isAsked = asked.some((urn) => isAbout(choice, urn));
         return isAsked ? [] : [`--${option}`, word];
       });
     const options = [

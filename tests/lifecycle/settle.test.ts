@@ -90,13 +90,14 @@ for (const [what, resources, exitCode, way] of [
     expect(code).toBe(exitCode);
   });
 
-test("a name that no resource has is said to be wrong, and not repeated, since it may be the token (G8)", async (world) => {
-  const options = ["--forget", "sk_live_of_another"];
-  const { code, text, warnings } = await settle(world, [], { options });
-  expect(warnings).toContain("No resource here has a name that was given");
-  expect(text + warnings).not.toContain("of_another");
-  expect(code).toBe(0);
-});
+for (const typedFor of ["sk_live_of_another", urnOf("of_another")])
+  test(`${typedFor}, which no resource has, is said to be wrong, and not repeated, since it may be the token (G8)`, async (world) => {
+    const options = ["--forget", typedFor];
+    const { code, text, warnings } = await settle(world, [], { options });
+    expect(warnings).toContain("No resource here has a name or URN that was given");
+    expect(text + warnings).not.toContain("of_another");
+    expect(code).toBe(0);
+  });
 
 test("what a person gives up is not noted if the state would lose another provider's pending create", async (world) => {
   const held = [taggedInstance(world, "i-0", "web")];
