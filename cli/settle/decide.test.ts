@@ -79,7 +79,7 @@ function rowsOf({ resources = [], operations = [], records = [], evidence = open
 }
 
 /** The rows that can be carried out. */
-const doable = (given: Case) => doableOf(rowsOf(given)).map(({ does }) => does.kind);
+const doable = (given: Case) => doableOf(rowsOf(given), []).map(({ does }) => does.kind);
 
 /** Decides, and returns for each row what is done, and about which instance. */
 function decided(given: Case): string[] {
@@ -497,8 +497,10 @@ test("a state changes only if no create in it needs a person, and what is left t
   // A file alone is nothing that the state could lose.
   const alone = { operations, evidence: listed("i-1"), records: [filed] };
   expect(doable({ ...alone, evidenceOf: { db: open } })).toEqual(["put"]);
-  const blocked = doableOf(rowsOf({ ...alone, evidenceOf: { db: absent } }), true);
-  expect(blocked.map(({ does }) => does.kind)).toEqual(["absent"]);
+  const rows = rowsOf({ ...alone, evidenceOf: { db: absent } });
+  expect(doableOf(rows, [], true).map(({ does }) => does.kind)).toEqual(["absent"]);
+  // But it stays until the state has what a person lets run.
+  expect(doableOf(rows, [{ urn: urnOf("db") }], true)).toEqual([]);
 });
 
 test("an instance is known by its place and its id", () => {

@@ -139,10 +139,15 @@ export function mayChange(rows: readonly Row[], isBlocked = false): boolean {
   return !isBlocked && keepersIn(rows).length === 0;
 }
 
-/** Returns the rows that can be carried out. */
-export function doableOf(rows: readonly Row[], isBlocked = false): readonly Row[] {
+/** Returns the rows that can be carried out. `letRun`: the resources of which the state is to note what a person lets run. */
+export function doableOf(
+  rows: readonly Row[],
+  letRun: readonly { urn: string }[],
+  isBlocked = false,
+): readonly Row[] {
   const canChange = mayChange(rows, isBlocked);
-  return rows.filter((row) => !isOpen(row) && (canChange || !isPending(row)));
+  const isNoted = ({ doubt }: Row) => letRun.some(({ urn }) => urn === doubt.urn);
+  return rows.filter((row) => !isOpen(row) && (canChange || !(isPending(row) || isNoted(row))));
 }
 
 /** Whether nothing can be done about the resource now. */

@@ -155,7 +155,7 @@ class Settling {
     const decided = yes || json ? seen : await this.#withAnswers(seen);
     const { view, rows, isBlocked } = decided;
     if (!json) this.#printKept(decided);
-    const doable = doableOf(rows, isBlocked);
+    const doable = doableOf(rows, decided.letRun, isBlocked);
     const open = openOf(decided);
     const letRun = mayChange(rows, isBlocked) ? decided.letRun : [];
     if (doable.length + letRun.length === 0) return open ?? "nothing";
@@ -206,9 +206,10 @@ class Settling {
 
   /** Says which creates keep what is decided from being done. */
   #printKept(decided: Decided): void {
-    const { rows, typed, urns } = decided;
+    const { rows, letRun, typed, urns } = decided;
     const keepers = keepersIn(rows);
-    if (keepers.length === 0 || !rows.some((row) => isPending(row) && !isOpen(row))) return;
+    const isKept = letRun.length > 0 || rows.some((row) => isPending(row) && !isOpen(row));
+    if (keepers.length === 0 || !isKept) return;
     const names = keepers.map(({ doubt: { urn } }) => typedName(urn, urns));
     this.#io.print(
       `Pulumi's state takes all of these creates or none, and this is open: ${names.join(", ")}`,

@@ -99,17 +99,20 @@ for (const typedFor of ["sk_live_of_another", urnOf("of_another")])
     expect(code).toBe(0);
   });
 
-test("what a person gives up is not noted if the state would lose another provider's pending create", async (world) => {
-  const held = [taggedInstance(world, "i-0", "web")];
-  taggedInstance(world, "i-1", "web");
-  const pending = [{ name: "thing", type: "other:index:Thing", inputs: {} }];
-  const options = ["--forget", urnOf("web")];
-  const { code, text } = await settle(world, held, { pending, options });
-  expect(text).toContain("plan   let it run");
-  expect(text).toContain("--drop-others allows that");
-  expect(text).toContain("Nothing was changed.");
-  expect(code).toBe(1);
-});
+for (const plan of ["let it run", "forget the create"])
+  test(`what a person gives up (${plan}) stays open while the state would lose another provider's pending create`, async (world) => {
+    const held = [taggedInstance(world, "i-0", "web")];
+    taggedInstance(world, "i-1", "web");
+    const inDoubt = { urn: urnOf("web"), baseUrl: world.service.url, ...origin, id: "i-1" };
+    if (plan === "forget the create") await leaveInDoubt(world.ledger, "web", inDoubt);
+    const pending = [{ name: "thing", type: "other:index:Thing", inputs: {} }];
+    const options = ["--forget", urnOf("web")];
+    const { code, text } = await settle(world, held, { pending, options });
+    expect(text).toContain(`plan   ${plan}`);
+    expect(text).toContain("--drop-others allows that");
+    expect(text).toContain("Nothing was changed.");
+    expect(code).toBe(1);
+  });
 
 for (const [what, meanwhile, exitCode, end, why] of [
   ["nobody has touched", ":", 0, "Done: 1 create forgotten.\nNothing is in doubt any more.", /^$/],

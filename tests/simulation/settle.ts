@@ -78,11 +78,12 @@ export function settle(view: View): Settled {
     doubts.map((doubt) => [doubt, sightingOf(doubt, state, place, scopes)]),
   );
   const rows = decideAll({ state, ...place, held, sightings }, { take: [], forget: [...forgets] });
-  const decided = doableOf(rows);
   const unexplained = namedOf(found, state, held, { settings, origin } as ServiceListing).filter(
     ({ item, explainer }) => !explainer && !makerOf(item, doubts, origin),
   );
-  const letRun = mayChange(rows) ? letRunBy([...forgets], state, rows, unexplained) : [];
+  const toNote = letRunBy([...forgets], state, rows, unexplained);
+  const decided = doableOf(rows, toNote);
+  const letRun = mayChange(rows) ? toNote : [];
   carryOut(state, decided, letRun, view);
   const leftovers = unexplained.filter(({ item }) => !letRun.some(({ id }) => id === item.id));
   return { ...endOf(rows, decided, leftovers, origin.tokenKind), letRun };
