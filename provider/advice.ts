@@ -115,7 +115,7 @@ export function nextStep(error: RequestError): string {
   const sent = mayHaveActed ? "" : "Nothing was sent. ";
   switch (about) {
     case "certificate":
-      return `${sent}Check this machine's clock. If it is right, only its operator can renew the certificate.`;
+      return `${sent}Check this machine's clock. If it is right, only the operator of that host can renew the certificate.`;
     case "way":
       return `${sent}Check ${words.toChange("baseUrl")}, the network and the proxy settings, and run again.`;
     case "silence":

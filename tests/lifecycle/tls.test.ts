@@ -25,7 +25,7 @@ const patient = { requestTimeoutSeconds: 3600 };
 
 const settings = "Check compute:baseUrl, the network and the proxy settings, and run again.";
 const clock =
-  "Check this machine's clock. If it is right, only the operator of the service can renew the certificate.";
+  "Check this machine's clock. If it is right, only the operator of that host can renew the certificate.";
 const refused: [string, TestCertificate, RegExp, string][] = [
   [
     "self-signed",
