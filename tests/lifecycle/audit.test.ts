@@ -18,12 +18,8 @@ const timeouts: { look: number } = defaultTimeouts;
 
 /** Types `audit`, which may send only GET requests. */
 async function audit(world: World, path: string, ...options: string[]) {
-  const { code, lines, warnings } = await typed(["audit", ...options], {
-    PATH: `${path}:/usr/bin:/bin`,
-    PULUMI_HOME: world.home,
-    COMPUTE_BASE_URL: world.service.url,
-    COMPUTE_API_TOKEN: testToken,
-  });
+  const env = world.env({ PATH: `${path}:/usr/bin:/bin` });
+  const { code, lines, warnings } = await typed(["audit", ...options], env);
   for (const call of Object.keys(world.service.control.counts())) expect(call).toMatch(/^GET /);
   return { code, text: lines.join("\n"), warnings };
 }

@@ -29,15 +29,8 @@ async function diagnose(
   args: string[] = [],
   env: NodeJS.ProcessEnv = {},
 ): Promise<Diagnosis> {
-  const all = {
-    // There is no engine on PATH. tests/engine/doctor.test.ts runs `doctor` with an engine.
-    PATH: "",
-    PULUMI_HOME: world.home,
-    COMPUTE_BASE_URL: world.service.url,
-    COMPUTE_API_TOKEN: testToken,
-    ...env,
-  };
-  const { code, lines, warnings } = await typed(["doctor", "--json", ...args], all);
+  // There is no engine on PATH. tests/engine/doctor.test.ts runs `doctor` with an engine.
+  const { code, lines, warnings } = await typed(["doctor", "--json", ...args], world.env(env));
   const printed = lines.join("\n");
   const { ok, checks } = JSON.parse(printed) as {
     ok: boolean;
@@ -76,8 +69,8 @@ test("with a service without problems, every check is ok after two requests, and
 });
 
 test("the printed table has one line per check, the next step below each problem, and no escape characters", async (world) => {
-  const env = { PATH: "", PULUMI_HOME: world.home, COMPUTE_BASE_URL: world.service.url };
-  const { code, lines } = await typed(["doctor"], { ...env, COMPUTE_API_TOKEN: "CanaryToken" });
+  const env = world.env({ COMPUTE_API_TOKEN: "CanaryToken" });
+  const { code, lines } = await typed(["doctor"], env);
   expect(code).toBe(1);
   const text = lines.join("\n");
   expect(text).toMatch(

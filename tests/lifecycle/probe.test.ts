@@ -7,7 +7,7 @@ import { stepBounds, type StepName } from "../../cli/probe/facts";
 import { typed } from "../../cli/testing/typed";
 import type { EmulatorOptions } from "../../emulator";
 import { fakePulumi } from "./support/fakePulumi";
-import { liveToken, test, testToken, type World } from "./support/world";
+import { liveToken, test, type World } from "./support/world";
 
 const ids = ["--flavor", "f-1", "--image", "img-1", "--vpc", "vpc-1"];
 /** Short pauses, and a settling time that a service of some seconds exceeds. */
@@ -43,14 +43,10 @@ async function probe(
   env: NodeJS.ProcessEnv = {},
   cleanUp = 0,
 ) {
-  const all = {
-    PATH: "",
-    PULUMI_HOME: world.home,
-    COMPUTE_BASE_URL: world.service.url,
-    COMPUTE_API_TOKEN: testToken,
-    ...env,
-  };
-  const { code, lines, warnings } = await typed(["probe", "--json", ...pace, ...args], all);
+  const { code, lines, warnings } = await typed(
+    ["probe", "--json", ...pace, ...args],
+    world.env(env),
+  );
   const printed = lines.join("\n");
   expect(printed + warnings.join("\n")).not.toContain("Canary");
   const result = JSON.parse(printed) as Result;

@@ -51,12 +51,8 @@ async function settle(
     const again = `case "$*" in "stack export "*) [ -e '${path}/read' ] && ${meanwhile}; touch '${path}/read';; esac`;
     writeFileSync(script, [shell, again, ...answers].join("\n"));
   }
-  const { code, lines, warnings } = await typed(["settle", "--yes", ...options], {
-    PATH: `${path}:/usr/bin:/bin`,
-    PULUMI_HOME: world.home,
-    COMPUTE_BASE_URL: world.service.url,
-    COMPUTE_API_TOKEN: liveToken,
-  });
+  const env = world.env({ PATH: `${path}:/usr/bin:/bin`, COMPUTE_API_TOKEN: liveToken });
+  const { code, lines, warnings } = await typed(["settle", "--yes", ...options], env);
   return { code, text: lines.join("\n"), warnings: warnings.join("\n") };
 }
 

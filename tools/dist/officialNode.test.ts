@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { create } from "tar";
 import { serve } from "../../tests/support/serve";
+import { signingKey } from "../../tests/support/signingKey";
 import { buildRelease } from "../release/build";
 import { captured } from "../support/command";
 import { temporaryFolder } from "../support/files";
@@ -24,20 +25,11 @@ const inPackage = join(folder, "node");
 /** Signs with a key of this name, which is made first. Returns the signed text, and writes the key to NAME.gpg. */
 async function signed(name: string, text: string): Promise<string> {
   const home = join(folder, name);
-  mkdirSync(home, { mode: 0o700 });
-  const gpg = [
-    "--homedir",
-    home,
-    "--batch",
-    "--quiet",
-    "--pinentry-mode=loopback",
-    "--passphrase=",
-  ];
-  await captured("gpg", [...gpg, "--quick-generate-key", name, "ed25519", "sign", "never"]);
-  await captured("gpg", [...gpg, "--output", join(folder, `${name}.gpg`), "--export", name]);
+  const gpg = await signingKey(home, name);
+  await gpg("--output", join(folder, `${name}.gpg`), "--export", name);
   const file = join(home, "text");
   writeFileSync(file, text);
-  await captured("gpg", [...gpg, "--clear-sign", file]);
+  await gpg("--clear-sign", file);
   await captured("gpgconf", ["--homedir", home, "--kill", "all"]);
   return readFileSync(`${file}.asc`, "utf8");
 }

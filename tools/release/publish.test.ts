@@ -7,6 +7,7 @@ import { beforeEach, expect, test } from "@jest/globals";
 import { load } from "js-yaml";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { serve } from "../../tests/support/serve";
+import { signingKey } from "../../tests/support/signingKey";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
 import { describeUnless, missingCommand } from "../support/unless";
@@ -130,25 +131,8 @@ esac`);
   });
 
   test("Maven Central gets each file with a signature and checksums, once, and its refusal is an error", async () => {
-    const home = at("keys");
-    mkdirSync(home, { mode: 0o700 });
-    const gpg = [
-      "--homedir",
-      home,
-      "--batch",
-      "--quiet",
-      "--pinentry-mode=loopback",
-      "--passphrase=secret words",
-    ];
-    await captured("gpg", [
-      ...gpg,
-      "--quick-generate-key",
-      "maintainer",
-      "ed25519",
-      "sign",
-      "never",
-    ]);
-    const key = await captured("gpg", [...gpg, "--armor", "--export-secret-keys", "maintainer"]);
+    const gpg = await signingKey(at("keys"), "maintainer", "secret words");
+    const key = await gpg("--armor", "--export-secret-keys", "maintainer");
     const names = ["x-1.2.3.pom", "x-1.2.3.jar"];
     const artifacts = at("release", "java", "org", "x", "1.2.3");
     mkdirSync(artifacts, { recursive: true });
@@ -201,12 +185,7 @@ esac`);
     );
     expect(bodies[1]?.includes(readFileSync(at("bundle.zip")))).toBe(true);
     for (const name of names)
-      await captured("gpg", [
-        ...gpg,
-        "--verify",
-        join(artifacts, `${name}.asc`),
-        join(artifacts, name),
-      ]);
+      await gpg("--verify", join(artifacts, `${name}.asc`), join(artifacts, name));
 
     state = "served";
     await central();

@@ -34,6 +34,13 @@ export class World implements AsyncDisposable {
       .map(({ record }) => record);
   }
 
+  /** The environment in which a person types a command. By default, no `pulumi` is on PATH. */
+  env(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+    const { home, service } = this;
+    const own = { PATH: "", PULUMI_HOME: home, COMPUTE_BASE_URL: service.url };
+    return { ...own, COMPUTE_API_TOKEN: testToken, ...more };
+  }
+
   /** Starts a plugin, as each `pulumi up` does. A setting that is null is left to the environment. */
   async plugin(settings: Settings = {}, options: PluginOptions = {}): Promise<Plugin> {
     const all = { baseUrl: this.service.url, apiToken: testToken, ...settings };
