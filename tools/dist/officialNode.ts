@@ -72,14 +72,15 @@ async function officialHash(
   if (sum === undefined) throw new ToolError(`${folder}/SHASUMS256.txt.asc lacks ${published}`);
   if (!published.endsWith(".tar.gz")) return sum;
   using scratch = temporaryFolder();
-  const archive = join(scratch.path, "node.tar.gz");
-  writeFileSync(archive, await fetched(`${folder}/${published}`));
-  const found = hash("sha256", readFileSync(archive));
+  const bytes = await fetched(`${folder}/${published}`);
+  const found = hash("sha256", bytes);
   if (found !== sum) {
     throw new ToolError(
       `The SHA-256 of ${folder}/${published} is ${found}, and the signed one ${sum}. Nothing was packed.`,
     );
   }
+  const archive = join(scratch.path, "node.tar.gz");
+  writeFileSync(archive, bytes);
   await unpack(archive, join(scratch.path, "node"));
   return hash("sha256", readFileSync(join(scratch.path, "node", "bin", "node")));
 }
@@ -87,10 +88,8 @@ async function officialHash(
 /** Returns the text that one of the keys has signed, without what may stand around it. */
 async function signedText(url: string, keyring: string): Promise<string> {
   using scratch = temporaryFolder();
-  const [signed, text] = ["signed.asc", "text"].map((name) => join(scratch.path, name)) as [
-    string,
-    string,
-  ];
+  const signed = join(scratch.path, "signed.asc");
+  const text = join(scratch.path, "text");
   writeFileSync(signed, await fetched(url));
   // Without a home, gpgv would look for further keys in that of the user.
   const options = ["--homedir", scratch.path, "--keyring", keyring, "--output", text];
