@@ -14,7 +14,7 @@ export interface Unusable {
 type Parser = typeof jsYaml;
 
 /** A value in YAML with its source, and where in that some keys begin. */
-interface Yaml {
+export interface Yaml {
   value: unknown;
   source: string;
   /** Of the outermost mapping. */
@@ -25,7 +25,11 @@ interface Yaml {
 
 /** Says why cloud-init can't use this text, or parts of it, as a cloud-config. */
 export async function cloudConfigProblems(text: string): Promise<Unusable[]> {
-  const yaml = await readYaml(text);
+  return problemsOfConfig(await readYaml(text), text);
+}
+
+/** Says the same of a text that `readYaml` has read. */
+export function problemsOfConfig(yaml: Yaml | Unusable[], text: string): Unusable[] {
   if (Array.isArray(yaml)) return yaml;
   const { value } = yaml;
   if (value === null) {

@@ -1,5 +1,11 @@
 /** What cloud-init can't use in one part of user data, which is all of it unless it is a MIME message or an archive. */
-import { cloudConfigProblems, readYaml, repeatedKey, type Unusable } from "./cloudConfig";
+import {
+  cloudConfigProblems,
+  problemsOfConfig,
+  readYaml,
+  repeatedKey,
+  type Unusable,
+} from "./cloudConfig";
 import { replacedProblems, type ConfigPart } from "./replaced";
 
 /**
@@ -165,9 +171,12 @@ export async function problemsOfParts(parts: readonly (Part | Unusable[])[]): Pr
   const configs: ConfigPart[] = [];
   for (const [index, part] of parts.entries()) {
     const number = index + 1;
-    for (const { why, remedy } of await problemsOfPart(part))
+    const isConfig = "type" in part && part.type === "cloudConfig";
+    const yaml = isConfig ? await readYaml(part.text) : [];
+    const problems = isConfig ? problemsOfConfig(yaml, part.text) : await problemsOfPart(part);
+    for (const { why, remedy } of problems)
       found.push({ why: `in part ${number}, ${why}`, remedy, partly: true });
-    if ("type" in part && part.type === "cloudConfig") configs.push({ ...part, number });
+    if (isConfig && !Array.isArray(yaml)) configs.push({ number, yaml, headers: part.headers });
   }
-  return [...found, ...(await replacedProblems(configs))];
+  return [...found, ...replacedProblems(configs)];
 }

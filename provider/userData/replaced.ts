@@ -1,12 +1,12 @@
 /** What cloud-init loses, without a word, of the cloud-configs in one message or archive. */
-import { readYaml, type Unusable } from "./cloudConfig";
+import type { Unusable, Yaml } from "./cloudConfig";
 import { cloudConfigKeys } from "./cloudConfigKeys";
 
 /** A part that is a cloud-config. */
 export interface ConfigPart {
   /** From 1. */
   number: number;
-  text: string;
+  yaml: Yaml;
   /** The names of its headers or, in an archive, of its keys. */
   headers: readonly string[];
 }
@@ -21,13 +21,11 @@ const merging = "list(append)+dict(recurse_list,recurse_str)+str()";
  * Says which parts replace lists and mappings of parts before them: each of its keys does that in a part that does not say how it is
  * merged. What is neither may be there to be replaced.
  */
-export async function replacedProblems(parts: readonly ConfigPart[]): Promise<Unusable[]> {
+export function replacedProblems(parts: readonly ConfigPart[]): Unusable[] {
   const found: Unusable[] = [];
   /** By key: the number of the part that has its list or mapping. */
   const holders = new Map<string, number>();
-  for (const { number, text, headers } of parts) {
-    const yaml = await readYaml(text);
-    if (Array.isArray(yaml)) continue;
+  for (const { number, yaml, headers } of parts) {
     const config = Object(yaml.value) as Record<string, unknown>;
     // No other key is named, because it may be secret.
     const keys = cloudConfigKeys.filter((key) => Object.hasOwn(config, key));
