@@ -32,13 +32,17 @@ export function networkTrouble(code: string): NetworkTrouble | undefined {
   return table.find(([codes]) => codes.test(code))?.[1];
 }
 
-const certificateTroubles: readonly (string | undefined)[] = [
+const outOfTime: readonly (string | undefined)[] = [
   "expired certificate",
   "certificate not yet valid",
-  "bad certificate",
 ] satisfies NetworkTrouble[];
+
+/** Whether it is not the time of a certificate by this machine's clock. */
+export function isOutOfTime(trouble: string | undefined): boolean {
+  return outOfTime.includes(trouble);
+}
 
 /** Whether a certificate was refused, so that nothing was sent, and another try would fail as well. */
 export function isCertificateRefused(trouble: string | undefined): boolean {
-  return certificateTroubles.includes(trouble);
+  return isOutOfTime(trouble) || trouble === "bad certificate";
 }

@@ -6,6 +6,8 @@ import { randomBytes } from "node:crypto";
 import { deadline, grace } from "../../provider/abort";
 import type { DestroyPath } from "../../provider/api/client";
 import type { CreateBody, ListItem } from "../../provider/api/contract";
+import { RequestError } from "../../provider/api/requestError";
+import { pageLimit } from "../../provider/api/serviceConstants";
 import { OperationFailed } from "../../provider/errors";
 import { isNamed, see, witnessOf } from "../../provider/evidence/witness";
 import type {
@@ -18,7 +20,6 @@ import type {
   ListedFact,
 } from "./facts";
 import {
-  isRefusal,
   refusedAnswerOf,
   whyStepEnded,
   type Inquiry,
@@ -178,7 +179,9 @@ export class Sandbox {
     const { signal } = ending;
     const ignore = () => undefined;
     if (this.#unclear.size > 0)
-      this.#claim((await api.listBy({ limit: "100" }, signal).catch(ignore))?.items ?? []);
+      this.#claim(
+        (await api.listBy({ limit: String(pageLimit.max) }, signal).catch(ignore))?.items ?? [],
+      );
     const destroy = async (id: string) => {
       for (const path of this.#destroyPaths)
         if ((await api.destroyAt(path, id, signal).catch(ignore)) !== undefined)
@@ -205,7 +208,8 @@ export class Sandbox {
       }
       const { failure } = outcome;
       // A 409 does not say for sure that nothing was made, so its name stays unclear.
-      if (isRefusal(failure)) return { kind: "refused", refusal: refusedAnswerOf(failure) };
+      if (failure instanceof RequestError && failure.isFinalNo)
+        return { kind: "refused", refusal: refusedAnswerOf(failure) };
       const made = outcome.kind === "unclear" && (await this.#search(asking, postMs));
       if (made) return { kind: "made", made };
       throw failure;

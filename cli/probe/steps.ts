@@ -193,15 +193,9 @@ export async function answerOf<T>(sending: Promise<T>): Promise<Answer<T>> {
   try {
     return { kind: "answered", value: await sending };
   } catch (error) {
-    if (!isRefusal(error)) throw error;
+    if (!(error instanceof RequestError && error.isFinalNo)) throw error;
     return { kind: "refused", refusal: refusedAnswerOf(error) };
   }
-}
-
-/** Whether the service has decided against what was asked for. */
-export function isRefusal(error: unknown): error is RequestError {
-  const isAnswer = error instanceof RequestError && error.kind === "answered";
-  return isAnswer && !error.transient && error.about !== "token";
 }
 
 /** Returns what the table needs of a refused request. */

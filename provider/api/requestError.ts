@@ -1,4 +1,5 @@
 /** The error of a failed request. By its fields, the whole provider decides what to do after a failure. */
+import { isOutOfTime } from "../networkCodes";
 
 /** How a request failed, which shows whether the service may have acted. */
 export type FailureKind =
@@ -181,8 +182,7 @@ export class RequestError extends Error {
   /** What the failure is about. */
   get about(): About {
     const { kind, method, short, status = 0 } = this;
-    if (short === "expired certificate" || short === "certificate not yet valid")
-      return "certificate";
+    if (isOutOfTime(short)) return "certificate";
     if (status === 429 || (status === 503 && this.retryAfterMs !== undefined)) return "pause";
     switch (kind) {
       case "unsendable":
@@ -205,6 +205,11 @@ export class RequestError extends Error {
   /** Whether the service has refused what the request asks for, and neither its token nor its address. */
   get isRefusal(): boolean {
     return this.about === "request" || this.about === "size";
+  }
+
+  /** Whether the answer is a no, not about the validity of the token, that another try would get again. */
+  get isFinalNo(): boolean {
+    return this.kind === "answered" && !this.transient && this.about !== "token";
   }
 
   /** Whether the answer is the service's own. It refuses a token only at its address. */

@@ -166,6 +166,5 @@ const passing = (why: string) => ({ hasMore: true, cursorProblem: { why, isLasti
 
 /** The token may be refused instead, and a transient error refuses nothing. */
 function isCursorRefused(error: unknown): error is RequestError {
-  const isAnswered = error instanceof RequestError && error.kind === "answered";
-  return isAnswered && !error.transient && error.about !== "token" && error.about !== "scope";
+  return error instanceof RequestError && error.isFinalNo && error.about !== "scope";
 }

@@ -136,9 +136,7 @@ export class Connection {
     try {
       return accountId(await api.account(this.#parts.canceled()));
     } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
-      // A retry may change another answer.
-      if (error.about === "token" || error.kind !== "answered" || error.transient) throw error;
+      if (!(error instanceof RequestError && error.isFinalNo)) throw error;
       const { ctx, places } = this.#parts;
       const advice =
         error.about === "scope"
