@@ -148,8 +148,8 @@ export interface Facts {
     /** Undefined if it has its default, which a `destroyPath` makes "destroy". */
     readonly deletePolicy: Settings["deletePolicy"] | undefined;
   };
-  readonly account: StepResult<AccountFact>;
-  readonly listing: StepResult<ListingFact>;
+  readonly account: AccountFact;
+  readonly listing: ListingFact;
   readonly cursor: StepResult<CursorFact>;
   readonly order: StepResult<OrderFact>;
   readonly create: StepResult<CreateFact>;

@@ -91,8 +91,8 @@ async function findFacts(
   const { tokenKind, baseUrl } = settings.settings;
   const note = options.json ? io.warn : io.print;
   note(`service    ${baseUrl} (${tokenKind} token)`);
-  const account = foundOut(await steps.run("account", askAccount));
-  const listing = foundOut(await steps.run("listing", askListing));
+  const account = await steps.run("account", askAccount);
+  const listing = await steps.run("listing", askListing);
   const ids = await idsToMake(settings, options, note, io);
   const answers =
     ids.kind === "open"

@@ -71,8 +71,8 @@ const usual: Facts = {
     settlingMs: 60_000,
     pollIntervalMs: 3000,
   },
-  account: foundOut({ kind: "id", id: "acct_1" }),
-  listing: foundOut({ listed: 20, hasMore: true, refusal: undefined }),
+  account: { kind: "id", id: "acct_1" },
+  listing: { listed: 20, hasMore: true, refusal: undefined },
   cursor: foundOut({ limit: 1, isLimitKept: true, tries: [none] }),
   order: foundOut({ oldestFirst: 5, newestFirst: 0 }),
   create: madeAs({}),
@@ -102,40 +102,40 @@ test("a service that does what the document says contradicts nothing, and needs 
 
 describe("what was found", () => {
   test.each<[string, Partial<Facts>, string, RegExp, string?]>([
-    ["no account id", { account: foundOut({ kind: "noId" }) }, "account", /^shows no id$/],
+    ["no account id", { account: { kind: "noId" } }, "account", /^shows no id$/],
     [
       "an account call that refuses",
-      { account: foundOut({ kind: "refused", refusal: { ...refusal, status: 403 } }) },
+      { account: { kind: "refused", refusal: { ...refusal, status: 403 } } },
       "account",
       /^refused: 403 name_taken: The name is taken\.$/,
     ],
     [
       "another default",
-      { listing: foundOut({ listed: 25, hasMore: true, refusal: undefined }) },
+      { listing: { listed: 25, hasMore: true, refusal: undefined } },
       "default page",
       /^25$/,
       "Limits",
     ],
     [
       "a default that was not reached",
-      { listing: foundOut({ listed: 3, hasMore: false, refusal: undefined }) },
+      { listing: { listed: 3, hasMore: false, refusal: undefined } },
       "default page",
       /^not seen, because one page shows all 3/,
     ],
     [
       "refused parameters",
-      { listing: foundOut({ listed: 20, hasMore: true, refusal }) },
+      { listing: { listed: 20, hasMore: true, refusal } },
       "other parameters",
       /^refused: 409/,
     ],
     [
       "a refusal without the envelope",
       {
-        listing: foundOut({
+        listing: {
           listed: 20,
           hasMore: true,
           refusal: { ...refusal, isEnvelope: false },
-        }),
+        },
       },
       "other parameters",
       /^refused/,

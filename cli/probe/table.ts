@@ -45,14 +45,12 @@ export interface Table {
 
 /** Makes the table. `stack`: the stack for the commands, if it is not the selected one. */
 export function tableOf(facts: Facts, stack: string | undefined): Table {
-  const rows: TableRow[] = [];
+  const rows = [accountRow(facts.account), ...listingRows(facts.listing)];
   const unanswered: { what: string; why: string }[] = [];
   const add = <T>(what: string, fact: StepResult<T>, rowsOf: (value: T) => readonly TableRow[]) => {
     if (fact.kind === "open") unanswered.push({ what, why: fact.why });
     else rows.push(...rowsOf(fact.value));
   };
-  add("account", facts.account, (fact) => [accountRow(fact)]);
-  add("listing", facts.listing, listingRows);
   add("cursor", facts.cursor, (fact) => cursorRows(fact, facts.settings.cursorParameter));
   add("order", facts.order, (fact) => [orderRow(fact)]);
   add("create", facts.create, createRows);
