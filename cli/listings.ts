@@ -49,9 +49,8 @@ export function beginSession(
 ) {
   // Ctrl-C ends the whole process.
   const canceler = new AbortController();
-  const run = commandOptions(variables, stack);
-  if (patienceMs !== undefined) run.patienceMs = patienceMs;
-  const session = new Session(settings, io, () => canceler.signal, run);
+  const options = commandOptions(variables, stack, patienceMs);
+  const session = new Session(settings, io, () => canceler.signal, options);
   return { session, cancel: () => canceler.abort(new Canceled()) };
 }
 

@@ -40,12 +40,15 @@ export interface SessionOptions {
 /** An outage of the service that a run outlives. */
 export const runPatienceMs = 60_000;
 
-/** Returns the run of a command, which never creates an instance. A person waits for it, and nothing shows what it waits for. */
+/** A person waits for a command, and nothing shows what it waits for. */
+const commandPatienceMs = 3500;
+
+/** Returns what is known of the session of a command, which creates no instance of a stack. */
 export function commandOptions(
   variables: SettingVariables,
   stack: string | undefined,
+  patienceMs = commandPatienceMs,
 ): SessionOptions {
-  const patienceMs = 3500;
   return { sessionId: "", engine: new Engine({}, "program"), variables, stack, patienceMs };
 }
 
@@ -82,30 +85,30 @@ export class Session {
     settings: Settings,
     ctx: ProviderContext,
     canceled: () => AbortSignal,
-    run: SessionOptions,
+    options: SessionOptions,
   ) {
     this.settings = settings;
     const { cursorParameter } = settings;
     this.#isCursorOpen = cursorParameter === undefined;
     this.#cursorParameter = cursorParameter === noCursor ? undefined : cursorParameter;
     this.ctx = ctx;
-    this.options = run;
-    this.places = { ...run, tokenFile: settings.apiTokenFile };
-    const { engine } = run;
+    this.options = options;
+    this.places = { ...options, tokenFile: settings.apiTokenFile };
+    const { engine } = options;
     this.engine = engine;
     // Each part is given the parts above it.
     this.notices = new Notices(ctx);
     this.retained = new RetainedInstances(ctx, this.places);
     this.ledger = new Ledger({
       folder: engine.kind === "stateless" ? undefined : ledgerFolder(ctx.env),
-      session: run.sessionId,
+      session: options.sessionId,
       warn: (text) => ctx.messages.warning(text),
       clock: ctx.clock,
       disk: ctx.disk,
     });
     this.operations = new Operations(ctx, canceled);
     const { operations, places } = this;
-    const { patienceMs } = run;
+    const { patienceMs } = options;
     this.connection = new Connection({ settings, ctx, canceled, operations, patienceMs, places });
     this.listings = new ListingSource(
       async (signal) => {
