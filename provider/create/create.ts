@@ -217,8 +217,11 @@ class Create implements Disposable {
     this.#api = api;
     this.#origin = origin;
     this.#args = { ...args, flavorId: flavor };
-    const patience = { noneOfOursMs: noneOfOursMs(session, { origin }, operation) };
-    this.#spec = { ...specOf(session, { urn, inputs, origin }, args), ...patience, flavor };
+    this.#spec = {
+      ...specOf(session, { urn, inputs, origin }, args),
+      noneOfOursMs: noneOfOursMs(session, { origin }, operation),
+      flavor,
+    };
   }
 
   [Symbol.dispose](): void {
