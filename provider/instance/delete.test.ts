@@ -203,6 +203,7 @@ test.each([
 );
 
 const active = { status: "ACTIVE", ipv4_public: "192.0.2.2" };
+const provisioning = { ...active, status: "PROVISIONING" };
 const [up, upWithRefresh] = ["`pulumi up`", "`pulumi up --refresh`"];
 const notReady = (what: string) => `its replacement i-2 is not ready (${what})`;
 const unready = { isUnfinished: true, status: "PROVISIONING", ipv4: undefined };
@@ -229,8 +230,15 @@ test.each<[string, Partial<KnownInstance>, Partial<ListItem> | undefined, string
   ["is gone", {}, undefined, ["its replacement i-2 is gone", upWithRefresh]],
   // The state is older than the listing.
   ["runs by now", { status: "OFFLINE" }, active, []],
-  // The listing is older than the one that ended the wait.
-  ["is still PROVISIONING", {}, { ...active, status: "PROVISIONING" }, []],
+  // The listing is older than the one that ended the wait, so what the run knew counts.
+  ["is still PROVISIONING", {}, provisioning, []],
+  ["did not run before", { status: "OFFLINE" }, provisioning, [notReady("OFFLINE"), upWithRefresh]],
+  [
+    "had no address before",
+    { ipv4: undefined },
+    { ...provisioning, ipv4_public: undefined },
+    [notReady("its ipv4 is empty"), upWithRefresh],
+  ],
   ["has its address by now", { ipv4: undefined }, active, []],
   ["is of another token", { origin: { ...own, tokenHash: "x" } }, { status: "ERROR" }, []],
   ["is out of reach", { origin: { ...own, baseUrl: "https://b/v2" } }, undefined, []],
@@ -292,6 +300,15 @@ test.each<[string, { ipv4?: string }, Partial<KnownInstance>, string[], boolean]
     expect(world.service.count("destroy")).toBe(isDestroyed ? 1 : 0);
   },
 );
+
+test("a listing that shows both servers as PROVISIONING does not say that the old one serves nobody", async () => {
+  const world = existing(destroyPath);
+  for (const id of ["i-1", "i-2"]) world.service.has(id, { status: "PROVISIONING" });
+  world.session.engine.hold(urn, { id: "i-2", isUnfinished: false, status: "OFFLINE" });
+  const outputs = propertyMap({ ...acceptedOutputs(world), status: "ACTIVE" });
+  expect((await errorOf(remove(world, outputs))).message).toContain(notReady("OFFLINE"));
+  expect(world.service.count("destroy")).toBe(0);
+});
 
 test("what a listing shows to have stopped serves nobody, so it is ended whatever replaces it", async () => {
   const world = existing(destroyPath);

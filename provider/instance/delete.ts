@@ -7,6 +7,7 @@
 import { isEnded, pauseLines, TimedOut } from "../abort";
 import { afterChange, bulleted, requestReport, stateDeleteCommand } from "../advice";
 import { logicalName, stackName } from "../pulumi/urn";
+import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/requestError";
 import { OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
@@ -214,17 +215,12 @@ function needOf(before: Instance, next: KnownInstance, newest?: Newest): Need | 
   if (id === "") return { lack: "its replacement was not created", command: wait };
   if (newest?.next?.kind === "absent")
     return { lack: `its replacement ${id} is gone`, command: refresh };
-  const [old, listed] = [newest?.old, newest?.next].map((verdict) =>
-    verdict?.kind === "listed" ? verdict.items[0] : undefined,
-  );
+  const [old, listed] = [newest?.old, newest?.next].map(finishedIn);
   const status = listed?.status ?? next.status ?? "";
   const notReady = (what: string) => `its replacement ${id} is not ready (${what})`;
   if (next.isUnfinished) return { lack: notReady(status), command: wait };
   const hasServed = (old?.status ?? before.status) === "ACTIVE";
-  // A listing that lags behind shows a finished one as PROVISIONING, too.
-  const isStopped = listed
-    ? status !== "ACTIVE" && status !== "PROVISIONING"
-    : status === "OFFLINE";
+  const isStopped = listed ? status !== "ACTIVE" : status === "OFFLINE";
   if (hasServed && isStopped) return { lack: notReady(status), command: refresh };
   const ipv4 = listed ? listed.ipv4_public : next.ipv4;
   const isAddressDue = before.ipv4 !== undefined && status !== "PROVISIONING";
@@ -232,6 +228,12 @@ function needOf(before: Instance, next: KnownInstance, newest?: Newest): Need | 
   return isAddressDue && isMissed
     ? { lack: notReady("its ipv4 is empty"), command: refresh }
     : undefined;
+}
+
+/** Returns how an instance is listed. A listing that lags behind shows it as PROVISIONING, and then what the run knew counts. */
+function finishedIn(verdict: Verdict | undefined): ListItem | undefined {
+  const item = verdict?.kind === "listed" ? verdict.items[0] : undefined;
+  return item?.status === "PROVISIONING" ? undefined : item;
 }
 
 /** Returns the refusal to end a server before the one that replaces it is ready. */
