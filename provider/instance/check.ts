@@ -47,60 +47,86 @@ interface NameFacts {
   isNameTaken: (name: string) => boolean;
 }
 
+/** What is wrong with the inputs. What the existing instance has, or only a service may refuse, is said, and stops no run. */
+interface Problem extends Report {
+  is: "refused" | "said";
+}
+
 /** Checks the inputs that the program gives. */
 export function checkInstance(given: CheckRequest, { scope, isNameTaken }: NameFacts): Checked {
   const request = { ...given, news: withIdsAsText(given.news) };
-  const { news } = request;
-  const unfilled = inputNames.filter((name) => isUnfilled(name, request));
-  const errors = inputNames
-    .filter((name) => !unfilled.includes(name))
-    .flatMap((name) => validationErrors(name, request));
-  const reasons = (kept: boolean) =>
-    errors.filter(({ isKept }) => isKept === kept).map(({ reason }) => reason);
-  const findings: Report[] = reasons(true).map((own) => ({ own, shared: [] }));
-  const failures = [...unknownProperties(news), ...reasons(false)];
-  if (unfilled.length > 0) failures.push(fillIn(unfilled));
-  if (!isGiven(request.olds["name"]) && outputTextProblem(logicalName(request.urn)) !== undefined)
-    failures.push(namedByOutput);
-  // A script that is not known yet may turn out to be null (G10).
-  if (scriptInputs.every((name) => isGiven(news[name]) && !hasUnknown(news[name])))
-    failures.push(
-      "userData and userDataBase64 are both given, but an instance has only one script. Leave one of them out",
-    );
-  const inputs: Record<string, PropertyValue | undefined> = {};
+  const chosen = isGiven(request.news["name"]) ? undefined : chooseName(request, scope);
+  const inputs = propertyMap({ ...givenInputs(request.news), ...chosen });
+  const problems = [...problemsIn(request), ...nameProblems(request, chosen, isNameTaken)];
+  const failures = problems.filter(({ is }) => is === "refused").map(({ own }) => own);
+  return { inputs, failures, findings: problems.filter(({ is }) => is === "said") };
+}
+
+/** Returns the inputs that the program gives, with each script as a secret. */
+function givenInputs(news: PropertyMap): Record<string, PropertyValue> {
+  const inputs: Record<string, PropertyValue> = {};
   for (const name of inputNames.filter((name) => isGiven(news[name]))) {
     const value = news[name] ?? null;
-    // No reply has room for a number such as NaN, of which there is a failure.
+    // No reply has room for a number such as NaN, which is refused.
     if (typeof value === "number" && !Number.isFinite(value)) continue;
     inputs[name] = isScript(name) && !(value instanceof Secret) ? new Secret(value) : value;
   }
-  if (isGiven(news["name"])) {
-    const { name } = news;
-    const [before, now] = [request.olds, news].map((values) => reveal(values["name"] ?? null));
-    const isTaken = typeof name === "string" && isNameTaken(name);
-    // An instance that has long had its name needs no warning in each run.
-    const isNew = now !== before;
-    if (isNew && typeof now === "string" && !isHostname(now)) findings.push(noHostname);
-    if (isNew && isTaken) findings.push(takenName(name));
-    return { inputs: propertyMap(inputs), failures, findings };
-  }
-  if (request.autonaming?.mode === "disable")
-    failures.push("name is required, because pulumi:autonaming is disabled for this resource");
-  else Object.assign(inputs, chooseName(request, scope));
-  // The engine makes the name that it proposes from what the program and `pulumi:autonaming` say.
-  const isKept = inputs["name"] === request.olds["name"];
-  for (const { problem } of isKept ? [] : problemsOf("name", inputs[proposedKey]))
-    failures.push(
-      `the name that pulumi:autonaming chooses ${problem}; give a name in the program, or change pulumi:autonaming`,
-    );
-  return { inputs: propertyMap(inputs), failures, findings };
+  return inputs;
 }
 
-function takenName(name: string): Report {
-  return {
-    own: `another resource has the name "${name}", too`,
-    shared: [": a service may refuse a second instance of that name"],
-  };
+/** Judges the inputs, but for the name of the instance. */
+function* problemsIn(request: CheckRequest): Generator<Problem> {
+  const { urn, olds, news } = request;
+  yield* unknownProperties(news);
+  const unfilled = inputNames.filter((name) => isUnfilled(name, request));
+  for (const name of inputNames.filter((name) => !unfilled.includes(name)))
+    yield* inputProblems(name, request);
+  if (unfilled.length > 0) yield refused(fillIn(unfilled));
+  if (!isGiven(olds["name"]) && outputTextProblem(logicalName(urn)) !== undefined)
+    yield refused(namedByOutput);
+  // A script that is not known yet may turn out to be null (G10).
+  if (scriptInputs.every((name) => isGiven(news[name]) && !hasUnknown(news[name])))
+    yield refused(
+      "userData and userDataBase64 are both given, but an instance has only one script. Leave one of them out",
+    );
+}
+
+/** Judges the name of the instance, and notes it if the program gives it. */
+function* nameProblems(
+  { olds, news }: CheckRequest,
+  chosen: ChosenName | undefined,
+  isNameTaken: NameFacts["isNameTaken"],
+): Generator<Problem> {
+  const [before, now] = [olds, chosen ?? news].map((values) => reveal(values["name"] ?? null));
+  const isTaken = !chosen && typeof news["name"] === "string" && isNameTaken(news["name"]);
+  if (now === null)
+    yield refused("name is required, because pulumi:autonaming is disabled for this resource");
+  // An instance that has long had its name needs no warning in each run.
+  if (now === before || typeof now !== "string") return;
+  // The engine makes the name that it proposes from what the program and `pulumi:autonaming` say.
+  for (const { problem } of problemsOf("name", chosen?.[proposedKey]))
+    yield refused(
+      `the name that pulumi:autonaming chooses ${problem}; give a name in the program, or change pulumi:autonaming`,
+    );
+  if (!chosen && !isHostname(now)) yield noHostname;
+  if (isTaken) yield takenName(now);
+}
+
+const noHostname: Problem = {
+  is: "said",
+  own: "the service may refuse the name",
+  shared: [
+    ": a hostname has labels of up to 63 letters, digits and inner hyphens, 253 characters in all (RFC 1123)",
+  ],
+};
+
+function takenName(name: string): Problem {
+  const own = `another resource has the name "${name}", too`;
+  return { is: "said", own, shared: [": a service may refuse a second instance of that name"] };
+}
+
+function refused(own: string): Problem {
+  return { is: "refused", own, shared: [] };
 }
 
 /** Returns the inputs with their ids as text, each as secret as before. */
@@ -117,14 +143,18 @@ function withIdsAsText(news: PropertyMap): PropertyMap {
   return propertyMap(changed);
 }
 
+/** A name, and who chose it. */
+type ChosenName = Record<string, PropertyValue | undefined>;
+
 /**
  * Returns the input `name` for a program that gives none, and the input that says who chose it (`generatedKey` or
- * `proposedKey`). An existing instance keeps its name, unless the engine enforces one.
+ * `proposedKey`). An existing instance keeps its name, unless the engine enforces one. If autonaming is disabled, there is no name.
  */
 function chooseName(
   { urn, olds, randomSeed, autonaming }: CheckRequest,
   scope: string | undefined,
-): Record<string, PropertyValue | undefined> {
+): ChosenName {
+  if (autonaming?.mode === "disable") return {};
   const isNew = !isGiven(olds["name"]);
   if (autonaming && (isNew || autonaming.mode === "enforce")) {
     return { name: autonaming.proposedName, [proposedKey]: autonaming.proposedName };
@@ -139,11 +169,8 @@ function chooseName(
   return { name, [generatedKey]: name };
 }
 
-/**
- * Returns a failure for each property that is not an input of an Instance, except internal ones, such as the engine's
- * `__defaults`.
- */
-function unknownProperties(news: PropertyMap): string[] {
+/** Judges each property that is no input of an Instance. Internal ones pass, such as the engine's `__defaults`. */
+function unknownProperties(news: PropertyMap): Problem[] {
   return Object.keys(news)
     .filter((key) => !Object.hasOwn(inputTypes, key) && !key.startsWith("__"))
     .map((key) => {
@@ -151,40 +178,30 @@ function unknownProperties(news: PropertyMap): string[] {
       const hint = suggestion
         ? `; did you mean ${suggestion}?`
         : ` (it has ${inputNames.join(", ")})`;
-      return `an Instance has no input "${key}"${hint}`;
+      return refused(`an Instance has no input "${key}"${hint}`);
     });
 }
 
-/** What is wrong with an input, and whether the existing instance has this value of it. */
-interface InputError {
-  reason: string;
-  isKept: boolean;
-}
-
-/** Returns what is wrong with an input. */
-function validationErrors(name: InputName, { olds, news }: CheckRequest): InputError[] {
+/** Judges an input. */
+function inputProblems(name: InputName, { olds, news }: CheckRequest): Problem[] {
   const value = news[name] ?? null;
   if (!isGiven(news[name])) {
     const isMissing = isRequired(name) && !isUnread(name, olds);
-    return isMissing ? [{ reason: `${name} is required`, isKept: false }] : [];
+    return isMissing ? [refused(`${name} is required`)] : [];
   }
   // An instance that has this name already keeps it.
   if (name === "name" && reveal(value) === reveal(olds["name"] ?? null)) return [];
   if (isScript(name) && isUserDataHash(reveal(value))) {
     // With the resource option ignoreChanges, the engine gives the old hash in place of the program's text.
     const isOld = reveal(value) === reveal(olds[name] ?? null);
-    return isOld ? [] : [{ reason: `${name} ${isOnlyHash}`, isKept: false }];
+    return isOld ? [] : [refused(`${name} ${isOnlyHash}`)];
   }
-  const problems = problemsOf(name, value);
-  if (problems.length === 0) return [];
   const isInState = heldIn(name, { olds, news });
-  return problems.map(({ index, problem }) => {
-    const isKept = isInState(index);
+  return problemsOf(name, value).map(({ index, problem }) => {
     const item = index === undefined ? "" : `[${index}]`;
-    const reason = isKept
-      ? `${name} in the state ${problem}; a change may replace the instance`
-      : `${name}${item} ${problem}`;
-    return { reason, isKept };
+    if (!isInState(index)) return refused(`${name}${item} ${problem}`);
+    const own = `${name} in the state ${problem}; a change may replace the instance`;
+    return { is: "said", own, shared: [] };
   });
 }
 
@@ -205,13 +222,6 @@ function heldIn(
 
 const namedByOutput =
   "the resource has the text of an Output in its own name, which has to be known before the run: give it a plain text, and give the Output as its input `name`";
-
-const noHostname: Report = {
-  own: "the service may refuse the name",
-  shared: [
-    ": a hostname has labels of up to 63 letters, digits and inner hyphens, 253 characters in all (RFC 1123)",
-  ],
-};
 
 const isOnlyHash =
   'is not a script, but a hash that a state holds in its place (compute:userDataInState is "hash"), for example the output of another instance. Give the script itself';
