@@ -131,7 +131,7 @@ function usageError({ code, message }: CommanderError, { commands, options }: Co
     return "The token is never an option, since every program on this machine can read the options: set COMPUTE_API_TOKEN instead.";
   const what = code === "commander.unknownCommand" ? "command" : "option";
   // Every token of the service contains underscores, so no token matches.
-  const shown = /^[a-z-]{1,30}$/.test(word) ? ` ${word}` : "";
+  const named = /^[a-z-]{1,30}$/.test(word) ? ` ${word}` : "";
   const guess = closest(word, known);
-  return `Unknown ${what}${shown}${guess ? `; did you mean ${guess}?` : "."}`;
+  return `Unknown ${what}${named}${guess ? `; did you mean ${guess}?` : "."}`;
 }

@@ -66,15 +66,15 @@ export function choosePlanned(
 ): void {
   const target = states.find(({ stack }) => stack === services[0]?.stack);
   const used = new Set(target?.resources.map(({ urn }) => logicalName(urn)));
-  const isShown = (text: string) => io.redactor.redact(text) === text;
+  const isSecret = (text: string) => io.redactor.redact(text) !== text;
   const sortKey = ({ name, id }: { name: string; id: string }) => `${name}\n${id}`;
   inNoStack.sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));
   for (const instance of inNoStack) {
     const { id, name } = instance;
     if (!matchesNamePattern(namePattern, name)) continue;
-    const isUsable = (one: string) => plainName.test(one) && !used.has(one) && isShown(one);
+    const isUsable = (one: string) => plainName.test(one) && !used.has(one) && !isSecret(one);
     const plannedAs = [name, `${name}-${id}`, id].find(isUsable);
-    if (plannedAs === undefined || !isShown(id)) {
+    if (plannedAs === undefined || isSecret(id)) {
       io.warn(`left out: ${id} "${name}": its id contains a secret, or can't be a resource name`);
       continue;
     }

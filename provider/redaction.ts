@@ -50,14 +50,14 @@ function withoutParts(text: string, parts: ReadonlySet<string>): string {
  * sent. The rest of what the service says of the request is shown.
  */
 export function withoutScript(text: string, base64: string): string {
-  const shown = new Set(windowsOf(text));
-  if (shown.size === 0) return text;
+  const windows = new Set(windowsOf(text));
+  if (windows.size === 0) return text;
   const script = Buffer.from(base64, "base64").toString();
   const repeated = new Set<string>();
   for (const form of [script, JSON.stringify(script), base64]) {
     // Nearly every script and every doc_url has the beginning of an address, which is no secret.
     const comparable = printable(form.replace(/\s+/g, " ")).replace(/https?:\/\//g, "\0");
-    for (const part of windowsOf(comparable)) if (shown.has(part)) repeated.add(part);
+    for (const part of windowsOf(comparable)) if (windows.has(part)) repeated.add(part);
   }
   return withoutParts(text, repeated);
 }

@@ -76,7 +76,7 @@ export interface CursorTry {
 export interface CursorFact {
   /** The page size that was asked for. */
   readonly limit: number;
-  readonly isLimitKept: boolean;
+  readonly isPageCut: boolean;
   readonly tries: readonly CursorTry[];
 }
 

@@ -52,8 +52,8 @@ export async function askCursor(
   const limit = Math.ceil(all.items.size / wantedPages);
   const { items, hasMore } = await asking.page({ limit: String(limit) });
   const first = { items, hasMore };
-  const isLimitKept = items.length === limit && hasMore;
-  if (!isLimitKept) return { limit, isLimitKept, tries: [] };
+  const isPageCut = items.length === limit && hasMore;
+  if (!isPageCut) return { limit, isPageCut, tries: [] };
   const isKnown = candidates.some(({ parameter }) => parameter === configured);
   const own: readonly Candidate[] =
     configured === undefined || isKnown ? [] : [{ parameter: configured, takes: "id" }];
@@ -66,7 +66,7 @@ export async function askCursor(
     const result = isCut ? "muddled" : outcome.result;
     tries.push({ ...candidate, result, pages: outcome.pages, isWhole });
   }
-  return { limit, isLimitKept, tries };
+  return { limit, isPageCut, tries };
 }
 
 interface OnePage {

@@ -73,7 +73,7 @@ const usual: Facts = {
   },
   account: { kind: "id", id: "acct_1" },
   listing: { listed: 20, hasMore: true, refusal: undefined },
-  cursor: foundOut({ limit: 1, isLimitKept: true, tries: [none] }),
+  cursor: foundOut({ limit: 1, isPageCut: true, tries: [none] }),
   order: foundOut({ oldestFirst: 5, newestFirst: 0 }),
   create: madeAs({}),
   sameName: foundOut({ kind: "another" }),
@@ -143,7 +143,7 @@ describe("what was found", () => {
     ],
     [
       "a limit that is not kept",
-      { cursor: foundOut({ limit: 1, isLimitKept: false, tries: [] }) },
+      { cursor: foundOut({ limit: 1, isPageCut: false, tries: [] }) },
       "limit",
       /^not kept/,
       "Limits",
@@ -151,7 +151,7 @@ describe("what was found", () => {
     [
       "a cursor by number",
       {
-        cursor: foundOut({ limit: 1, isLimitKept: true, tries: [none, paging("page", "number")] }),
+        cursor: foundOut({ limit: 1, isPageCut: true, tries: [none, paging("page", "number")] }),
       },
       "cursor",
       /^"page" leads on, by number$/,
@@ -243,7 +243,7 @@ describe("what was found", () => {
 });
 
 const { settings } = usual;
-const cursor = (...tries: CursorTry[]) => foundOut({ limit: 1, isLimitKept: true, tries });
+const cursor = (...tries: CursorTry[]) => foundOut({ limit: 1, isPageCut: true, tries });
 
 test.each<[string | undefined, CursorTry, RegExp]>([
   [undefined, paging("starting_after"), /^the provider finds it by itself$/],

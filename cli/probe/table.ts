@@ -112,8 +112,8 @@ function listingRows({ listed, hasMore, refusal }: ListingFact): TableRow[] {
   ];
 }
 
-function cursorRows({ limit, isLimitKept, tries }: CursorFact, configured?: string): TableRow[] {
-  if (!isLimitKept) return [row("limit", `not kept: ${limit} cuts no page`, once, "", "Limits")];
+function cursorRows({ limit, isPageCut, tries }: CursorFact, configured?: string): TableRow[] {
+  if (!isPageCut) return [row("limit", `not kept: ${limit} cuts no page`, once, "", "Limits")];
   const rows = tries.flatMap(({ parameter, takes, result, pages, isWhole }) => {
     if (result === "muddled")
       return [row("cursor", `"${parameter}" repeats or skips instances`, `${pages} pages`)];
@@ -226,17 +226,17 @@ function nameRow(sent: string, shown: readonly (string | undefined)[]): TableRow
 }
 
 function sameNameRow(fact: SameNameFact): TableRow {
-  const kept = "keep a name that the program chose";
+  const sameName = "keep a name that the program chose";
   switch (fact.kind) {
     case "another":
-      return row("same name", "accepted: a second instance", once, `a replacement may ${kept}`);
+      return row("same name", "accepted: a second instance", once, `a replacement may ${sameName}`);
     case "same": {
       const then = "the provider adopts no such instance";
       return row("same name", "answered with the first instance", once, then);
     }
     case "refused": {
       const page = pageAt("delete.md#a-name-that-the-program-chose");
-      return refusedRow("same name", fact.refusal, `a replacement can't ${kept}: ${page}`);
+      return refusedRow("same name", fact.refusal, `a replacement can't ${sameName}: ${page}`);
     }
   }
 }
@@ -282,8 +282,8 @@ function destroyRows(tries: readonly DestroyTry[], { destroyPath }: Facts["setti
     ];
   }
   const answers = tries.map(({ path, stranger, own = stranger }) => {
-    const kept = own.kind === "answered" ? ", and the instance is not gone" : "";
-    return `${path}: ${answerText(own)}${kept}`;
+    const still = own.kind === "answered" ? ", and the instance is not gone" : "";
+    return `${path}: ${answerText(own)}${still}`;
   });
   const nothing = "a delete destroys nothing, and the sandbox ends its instances";
   const then = destroyPath === undefined ? nothing : "";

@@ -127,7 +127,7 @@ export function isPending({ creates }: Row): boolean {
  * Returns the rows that keep the state from being changed. It would lose all its pending creates, so the next `up` has to find the
  * instances of those that stay open: by their files, or by their generated names.
  */
-export function keepersIn(rows: readonly Row[]): readonly Row[] {
+export function obstaclesIn(rows: readonly Row[]): readonly Row[] {
   const isLost = ({ record, isGenerated }: CreateInDoubt) => !record && !isGenerated;
   return rows.filter(
     (row) => isPending(row) && isOpen(row) && (isForPerson(row.does) || row.creates.some(isLost)),
@@ -136,7 +136,7 @@ export function keepersIn(rows: readonly Row[]): readonly Row[] {
 
 /** Whether the state may be changed. `isBlocked`: it must not be changed at all. */
 export function mayChange(rows: readonly Row[], isBlocked = false): boolean {
-  return !isBlocked && keepersIn(rows).length === 0;
+  return !isBlocked && obstaclesIn(rows).length === 0;
 }
 
 /** Returns the rows that can be carried out. `letRun`: the resources of which the state is to note what a person lets run. */

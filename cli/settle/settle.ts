@@ -18,8 +18,8 @@ import {
   isForPerson,
   isOpen,
   isPending,
-  keepersIn,
   mayChange,
+  obstaclesIn,
   type Choices,
   type Row,
 } from "./decide";
@@ -154,7 +154,7 @@ class Settling {
     if (!json) this.#print(seen);
     const decided = yes || json ? seen : await this.#withAnswers(seen);
     const { view, rows, isBlocked } = decided;
-    if (!json) this.#printKept(decided);
+    if (!json) this.#printObstacles(decided);
     const doable = doableOf(rows, decided.letRun, isBlocked);
     const open = openOf(decided);
     const letRun = mayChange(rows, isBlocked) ? decided.letRun : [];
@@ -164,8 +164,8 @@ class Settling {
       if (agreed === undefined) this.#fail(["Nobody can be asked here: --yes does it."]);
       if (!agreed) return "declined";
     }
-    const { kept, left } = await writeRows(view, doable, letRun, this.#io);
-    this.#backup = kept;
+    const { backup, left } = await writeRows(view, doable, letRun, this.#io);
+    this.#backup = backup;
     const done = doable.filter((row) => !left.includes(row));
     if (!json) this.#printDone(done, letRun.length);
     return left.length > 0 ? this.#fail(left.map(whyLeft)) : (open ?? "settled");
@@ -198,24 +198,24 @@ class Settling {
     const after = choose(before, answers);
     const planOf = ({ urn, found, does }: { urn: string; found: string; does: string }) =>
       [urn, found, does].join("\n");
-    const shown = this.#describe(before).map(planOf);
-    const changed = this.#describe(after).filter((one) => !shown.includes(planOf(one)));
+    const printed = this.#describe(before).map(planOf);
+    const changed = this.#describe(after).filter((one) => !printed.includes(planOf(one)));
     linesOf(changed).forEach(this.#io.print);
     return after;
   }
 
   /** Says which creates keep what is decided from being done. */
-  #printKept(decided: Decided): void {
+  #printObstacles(decided: Decided): void {
     const { rows, letRun, typed, urns } = decided;
-    const keepers = keepersIn(rows);
-    const isKept = letRun.length > 0 || rows.some((row) => isPending(row) && !isOpen(row));
-    if (keepers.length === 0 || !isKept) return;
-    const names = keepers.map(({ doubt: { urn } }) => typedName(urn, urns));
+    const obstacles = obstaclesIn(rows);
+    const isAnyStopped = letRun.length > 0 || rows.some((row) => isPending(row) && !isOpen(row));
+    if (obstacles.length === 0 || !isAnyStopped) return;
+    const names = obstacles.map(({ doubt: { urn } }) => typedName(urn, urns));
     this.#io.print(
       `Pulumi's state takes all of these creates or none, and this is open: ${names.join(", ")}`,
     );
     const hasChosen = typed.take.length + typed.forget.length > 0;
-    if (this.#options.yes || !hasChosen || !keepers.some(({ does }) => isForPerson(does))) return;
+    if (this.#options.yes || !hasChosen || !obstacles.some(({ does }) => isForPerson(does))) return;
     const { options } = this.#contextOf(decided);
     this.#io.print(`To be asked only about that: \`${settleCommand(...options)}\``);
   }

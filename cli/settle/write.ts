@@ -32,23 +32,23 @@ export async function writeRows(
   rows: readonly Row[],
   letRun: readonly LetRun[],
   io: Terminal,
-): Promise<{ kept: string | null; left: readonly Row[] }> {
+): Promise<{ backup: string | null; left: readonly Row[] }> {
   const { stack, text } = state;
   const again = await readState(stack, io.env);
   if (again.problem) throw again.problem;
   if (again.text !== text)
     throw new Problem("the state has changed meanwhile", "Run `settle` again.");
-  let kept: string | null = null;
+  let backup: string | null = null;
   // Only an import gets rid of pending creates.
   if (rows.some(isPending) || letRun.length > 0) {
     const now = io.clock.date();
-    kept = backUp(state, now, io);
+    backup = backUp(state, now, io);
     const puts = putsOf(rows, { state, origin }, now);
     await importState(stack, settleState(state, puts, now, letRun), io.env);
   }
   const isLeft = ({ creates }: Row) =>
     creates.map(({ record }) => record?.settle()).includes(false);
-  return { kept, left: rows.filter(isLeft) };
+  return { backup, left: rows.filter(isLeft) };
 }
 
 /**
@@ -59,15 +59,15 @@ export async function writeRows(
 function backUp({ stack, text }: StackState, now: Date, { env }: Terminal): string {
   const folder = join(pulumiHome(env), "compute", "settle");
   const base = `${stack}-${now.toISOString()}`.replace(/[^\w.-]+/g, "-");
-  const kept = join(folder, `${base}.json`);
+  const file = join(folder, `${base}.json`);
   const write = () => {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeFileSync(kept, text, { mode: 0o600, flag: "wx" });
-    chmodSync(kept, 0o600);
+    writeFileSync(file, text, { mode: 0o600, flag: "wx" });
+    chmodSync(file, 0o600);
   };
   const next = `Nothing was changed. Check that ${folder} is writable and that its disk has room, and run the command again.`;
   orProblem(write, "the state that is to be replaced can't be kept", next);
-  return kept;
+  return file;
 }
 
 // ── The changed state ────────────────────────────────────────────────────────────────────────────
@@ -191,9 +191,9 @@ export function unfinishedOutputs(
   const inputs = propertyMap(pending.inputs);
   // In an export a secret is an object, which stays as it is. The name as listed would be in clear text.
   const { name: listedName, ...rest } = accepted;
-  const shown = name === undefined ? rest : { ...rest, name: listedName };
+  const fields = name === undefined ? rest : { ...rest, name: listedName };
   const { origin, at, session, flavor: flavorIdUsed, known } = made;
-  const unfinished = Instance.accepted({ urn, inputs, flavorIdUsed, known }, shown, origin, at);
+  const unfinished = Instance.accepted({ urn, inputs, flavorIdUsed, known }, fields, origin, at);
   const { outputs } = unfinished.stampedBy(session).unfinished();
   const toHide = (additionalSecretOutputs ?? []).flatMap((key) => {
     const value = outputs[key];

@@ -5,7 +5,7 @@ import {
   type InstanceStatus,
   type Page,
   paths,
-  type ShownPage,
+  type ProbePage,
   tokenKindOf,
   tolerant,
 } from "./contract";
@@ -70,7 +70,7 @@ export type DestroyPath = `/v2/${string}/{id}`;
 /** What the service's document leaves open, and `probe` asks. */
 export interface ProbeApi extends ComputeApi {
   /** GET /v2/instances with any query. Resolves to the page, and to what stands where its addresses belong. */
-  listBy(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<ShownPage>;
+  listBy(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<ProbePage>;
 
   /** Sends DELETE for an instance of the sandbox. Resolves to the HTTP status. Rejects with an Error for any other token. */
   destroyAt(path: DestroyPath, id: string, signal: AbortSignal): Promise<number>;
@@ -147,10 +147,10 @@ class Client implements ProbeApi {
     await this.#destroy(destroyPath, id, signal);
   }
 
-  listBy(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<ShownPage> {
+  listBy(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<ProbePage> {
     const request = this.#requestTo("GET", paths.instances, signal);
     const target = `${request.target}?${new URLSearchParams(query).toString()}`;
-    const read = (response: HttpResponse): ShownPage => ({
+    const read = (response: HttpResponse): ProbePage => ({
       ...readAs(tolerant.page)(response),
       addresses: readAs(tolerant.addresses)(response),
     });

@@ -108,7 +108,7 @@ export interface Page {
   unreadable: number;
 }
 /** A page, and what stands where the address of each item belongs, by id: any value, or undefined. */
-export interface ShownPage extends Page {
+export interface ProbePage extends Page {
   addresses: ReadonlyMap<string, unknown>;
 }
 /** The readable fields of the response to an accepted POST /v2/instances. */

@@ -270,9 +270,9 @@ class Create implements Disposable {
   #note({ accepted, from, acceptedAt }: AcceptedResult, refused: readonly RefusedFlavor[]): void {
     const { ledger, engine, ctx, notices } = this.#session;
     const { urn } = this.#request;
-    const { id, name: _name, status: _status, ...shownOnce } = accepted;
+    const { id, name: _name, status: _status, ...postOnly } = accepted;
     engine.ours.add(id);
-    const answer = { at: acceptedAt ?? this.#postedAt, accepted: shownOnce };
+    const answer = { at: acceptedAt ?? this.#postedAt, accepted: postOnly };
     ledger.update(urn, { id, ...(from === "answer" && answer) });
     if (from === "earlierRun") notices.tell("warning", resumedReport(id), urn);
     if (refused.length > 0)

@@ -188,8 +188,8 @@ export function nextLookAt({ question, provesAt }: Witness, endedAt: number): nu
  */
 export function isNamed(listed: string | undefined, name: string): boolean {
   const own = printable(name).toLowerCase();
-  const shown = listed?.toLowerCase();
-  return shown === own || shown?.startsWith(`${own}.`) === true;
+  const lowerCase = listed?.toLowerCase();
+  return lowerCase === own || lowerCase?.startsWith(`${own}.`) === true;
 }
 
 function find(subject: Subject, { items }: Evidence, explained?: ReadonlySet<string>): ListItem[] {

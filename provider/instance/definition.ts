@@ -208,7 +208,7 @@ export const outputs: Readonly<Record<string, Output>> = {
  * input of another resource, and an optional output is null. Of the optional inputs, only the name is here: null (of a script, no
  * output) says of the others that the instance was created without them.
  */
-export const outputsNotShown: Readonly<Record<string, "" | readonly [] | null>> = {
+export const emptyOutputs: Readonly<Record<string, "" | readonly [] | null>> = {
   ...Object.fromEntries(["name", ...inputNames.filter(isRequired)].map((name) => [name, ""])),
   ...Object.fromEntries(
     Object.entries(outputs).map(([name, { type, optional }]) => {
@@ -219,8 +219,8 @@ export const outputsNotShown: Readonly<Record<string, "" | readonly [] | null>> 
 };
 
 /** The outputs that are never null. */
-export const requiredOutputs = Object.keys(outputsNotShown).filter(
-  (name) => outputsNotShown[name] !== null,
+export const requiredOutputs = Object.keys(emptyOutputs).filter(
+  (name) => emptyOutputs[name] !== null,
 );
 
 /** The descriptions of the fields of a network in the output `networks`. */

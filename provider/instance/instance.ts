@@ -18,10 +18,10 @@ import {
 } from "../pulumi/propertyValue";
 import type { DeleteRequest, DiffRequest } from "../pulumi/calls";
 import {
+  emptyOutputs,
   inputNames,
   inputTypes,
   outputs as serviceOutputs,
-  outputsNotShown,
   scriptInputs,
   type InputName,
 } from "./definition";
@@ -200,7 +200,7 @@ export class Instance {
   isUnread(name: InputName): boolean {
     const value = reveal(this.outputs[name] ?? null);
     // Each instance has these, and none is empty.
-    if (name in outputsNotShown) return value === null || value === "";
+    if (name in emptyOutputs) return value === null || value === "";
     return this.outputs[hidden.read] === true && value === null;
   }
 
@@ -216,13 +216,13 @@ export class Instance {
 
   /** The instance with what the list shows now, finished. */
   seenAs(item: ListItem, origin: Origin): Instance {
-    const shown = listedOutputs.map((name) => {
+    const listed = listedOutputs.map((name) => {
       const before = this.outputs[name];
       const value = item[listedFields[name]];
       return [name, value === undefined ? before : secretLike(before, value)] as const;
     });
     return this.with({
-      ...Object.fromEntries(shown),
+      ...Object.fromEntries(listed),
       tokenKind: origin.tokenKind,
       [hidden.origin]: propertyMap(origin),
     }).finished();
@@ -259,10 +259,10 @@ export class Instance {
    */
   complete(): Instance {
     const isMissing = (value: PropertyValue) => value === null || isUnspecified(value);
-    const notShown = Object.entries(outputsNotShown).filter(([name]) =>
+    const missing = Object.entries(emptyOutputs).filter(([name]) =>
       isMissing(reveal(this.outputs[name] ?? null)),
     );
-    return this.with(Object.fromEntries(notShown));
+    return this.with(Object.fromEntries(missing));
   }
 
   /** The instance whose settling time is over. */

@@ -106,9 +106,9 @@ function refresh(session: Session, before: Instance, item: ListItem, origin: Ori
   const isSettled = whenListed(session, before) <= session.ctx.clock.now();
   const after = (isSettled ? complete.settled() : complete).seenAs(item, origin);
   // The inputs stay: a new name at the service is drift, and no reason for a replacement.
-  const shownBy = ({ outputs: held }: Instance, name: string) =>
+  const valueIn = ({ outputs: held }: Instance, name: string) =>
     canonicalJson(reveal(held[name] ?? ""));
-  const changed = listedOutputs.filter((name) => shownBy(before, name) !== shownBy(after, name));
+  const changed = listedOutputs.filter((name) => valueIn(before, name) !== valueIn(after, name));
   // That an unfinished instance has become ready is no drift.
   session.engine.resource(before.urn).drift = before.isUnfinished ? [] : changed;
   const lacks = before.isUnfinished ? lackOf(session, after, item) : undefined;

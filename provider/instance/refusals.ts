@@ -87,6 +87,6 @@ export function waysToDelete(
   const isRenamed = engine.ours.size > 0 && !engine.resource(urn).isRegistered;
   const renamed =
     "keep it, if the program only renamed it: undo that, and remove the new one (a rename needs the option `aliases`)";
-  const keep = isRenamed ? [renamed] : [];
-  return [...first, ...keep, `${drop}: \`${oneRunCommands.retain}\``];
+  const undo = isRenamed ? [renamed] : [];
+  return [...first, ...undo, `${drop}: \`${oneRunCommands.retain}\``];
 }

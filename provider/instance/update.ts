@@ -21,8 +21,8 @@ export function decideUpdate(
   verdict: Verdict,
 ): "refuse" | "take" | "wait" {
   if (verdict.kind === "absent") return "refuse";
-  const shown = verdict.kind === "listed" ? verdict.items[0].status : status;
-  return isUnfinished || shown === "PROVISIONING" ? "wait" : "take";
+  const latest = verdict.kind === "listed" ? verdict.items[0].status : status;
+  return isUnfinished || latest === "PROVISIONING" ? "wait" : "take";
 }
 
 /**

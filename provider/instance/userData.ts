@@ -102,8 +102,8 @@ export function inputsForState(
   const userData = readUserData(checked);
   if (settings.userDataInState !== "hash" || userData?.form !== "text") return checked;
   const before = readUserData(olds);
-  const isKept = before?.form === "hash" && isSameUserData(olds, checked);
-  const hash = isKept ? before.hash : hashWith(newSalt(urn, randomSeed), userData);
+  const isSame = before?.form === "hash" && isSameUserData(olds, checked);
+  const hash = isSame ? before.hash : hashWith(newSalt(urn, randomSeed), userData);
   const { input, text } = userData;
   // The second Check of a replacement has no old inputs, so it makes another salt.
   for (const [known, { urn: of }] of engine.texts)
@@ -136,9 +136,9 @@ export function lacksText({ texts }: Engine, inputs: PropertyMap): boolean {
 export function inputsForService({ texts }: Engine, inputs: PropertyMap): PropertyMap {
   const userData = readUserData(inputs);
   if (userData?.form !== "hash") return inputs;
-  const kept = texts.get(userData.hash);
-  if (!kept) throw new OperationFailed(textMissing);
-  return propertyMap({ ...inputs, [userData.input]: new Secret(kept.text) });
+  const found = texts.get(userData.hash);
+  if (!found) throw new OperationFailed(textMissing);
+  return propertyMap({ ...inputs, [userData.input]: new Secret(found.text) });
 }
 
 const textMissing =

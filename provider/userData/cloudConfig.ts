@@ -85,22 +85,22 @@ function listProblems(config: ReadonlyMap<string, unknown>, { keys, source }: Ya
 }
 
 /** How many keys a warning has, at most. */
-const maxShownKeys = 5;
+const maxKeys = 5;
 
 /** The keys are not named: one that stands at the margin by mistake may be secret. */
 function unknownKeys({ keys, source }: Yaml): Unusable[] {
   const unknown = keys.filter(({ name }) => !cloudConfigKeys.includes(name));
   if (unknown.length === 0) return [];
-  const shown = unknown
-    .slice(0, maxShownKeys)
+  const first = unknown
+    .slice(0, maxKeys)
     .map(({ name, offset }) => ({ name, line: lineOf(source, offset) }));
-  const hints = shown.flatMap(({ name, line }) => {
+  const hints = first.flatMap(({ name, line }) => {
     const known = closest(name, cloudConfigKeys);
     return known === undefined ? [] : [`Line ${line}: did you mean ${known}?`];
   });
   const what = unknown.length === 1 ? "key in line" : "keys in lines";
-  const more = unknown.length > shown.length ? ", …" : "";
-  const why = `it does not know the top-level ${what} ${shown.map(({ line }) => line).join(", ")}${more}`;
+  const more = unknown.length > first.length ? ", …" : "";
+  const why = `it does not know the top-level ${what} ${first.map(({ line }) => line).join(", ")}${more}`;
   const remedy = hints.join(" ") || "Correct its name, or indent it below its key.";
   return [{ partly: true, why, remedy }];
 }

@@ -142,17 +142,17 @@ const declaredTypes: Readonly<Record<string, PartType>> = {
 };
 
 /** The types whose parts show by their beginning what they are. */
-const shownByBeginning = ["text/plain", "text/x-not-multipart", "text/x-shellscript"];
+const typesByBeginning = ["text/plain", "text/x-not-multipart", "text/x-shellscript"];
 
 /** Whether cloud-init itself has a handler for the type of a part of a message. */
 export function isKnownType(declared: string): boolean {
-  return shownByBeginning.includes(declared) || declaredTypes[declared] !== undefined;
+  return typesByBeginning.includes(declared) || declaredTypes[declared] !== undefined;
 }
 
 /** Returns what a part of a message is to cloud-init. */
 export function messagePart(declared: string, text: string, headers: readonly string[]): Part {
-  const shown = shownByBeginning.includes(declared) ? partTypeOf(text) : undefined;
-  return { type: shown ?? declaredTypes[declared], text, headers };
+  const byBeginning = typesByBeginning.includes(declared) ? partTypeOf(text) : undefined;
+  return { type: byBeginning ?? declaredTypes[declared], text, headers };
 }
 
 /** Says why cloud-init can't use a part of a message or an archive. */

@@ -8,11 +8,11 @@ import scalingRows from "../../bench/scaling.json";
 import metadata from "../../metadata.json";
 import { settingDescriptions, settingNames } from "../../provider/config/settings";
 import {
+  emptyOutputs,
   inputDescriptions,
   inputNames,
   isScript,
   outputs,
-  outputsNotShown,
 } from "../../provider/instance/definition";
 import { functionTokens, instanceToken } from "../../provider/pulumi/names";
 import {
@@ -81,11 +81,11 @@ function inputList(): string {
 
 function outputTable(): string {
   const rows = Object.keys(outputs).map((name) => {
-    const shown = outputsNotShown[name];
+    const empty = emptyOutputs[name];
     return [
       code(name),
       typeName(instance.properties[name] ?? {}),
-      shown === null ? "null" : code(JSON.stringify(shown)),
+      empty === null ? "null" : code(JSON.stringify(empty)),
     ];
   });
   return table(["Output", "Type", "Where the service has not shown it"], rows);

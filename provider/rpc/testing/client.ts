@@ -133,7 +133,7 @@ export class TestClient {
     const request = withTarget(new pb.CreateRequest(), args).setProperties(toStruct(args.inputs));
     request.setTimeout(args.timeoutSeconds ?? 0).setPreview(args.preview ?? false);
     const reply = await call<pb.CreateResponse>((done) => this.raw.create(request, done));
-    return { id: reply.getId(), ...readKept(reply) };
+    return { id: reply.getId(), ...readSaved(reply) };
   }
 
   async update(
@@ -143,7 +143,7 @@ export class TestClient {
     request.setId(args.id).setOldInputs(toStruct(args.oldInputs)).setNews(toStruct(args.news));
     request.setTimeout(args.timeoutSeconds ?? 0).setPreview(args.preview ?? false);
     const reply = await call<pb.UpdateResponse>((done) => this.raw.update(request, done));
-    return readKept(reply);
+    return readSaved(reply);
   }
 
   /** A Read without inputs and outputs is an import. Resolves to `undefined` if the instance is gone. */
@@ -164,7 +164,7 @@ export class TestClient {
     return {
       id: reply.getId(),
       inputs: decodeProperties(reply.getInputs()),
-      ...readKept(reply),
+      ...readSaved(reply),
     };
   }
 
@@ -207,7 +207,7 @@ export class TestClient {
   }
 }
 
-function readKept(reply: pb.CreateResponse | pb.UpdateResponse | pb.ReadResponse) {
+function readSaved(reply: pb.CreateResponse | pb.UpdateResponse | pb.ReadResponse) {
   return {
     outputs: decodeProperties(reply.getProperties()),
     refreshBeforeUpdate: reply.getRefreshBeforeUpdate(),
