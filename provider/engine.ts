@@ -12,7 +12,7 @@
  *   other providers. Before, it failed only what needed the provider.
  * - Check comes for each resource that the program registers, unless `--target` leaves it out (`generateSteps` in
  *   step_generator.go), and after the Read of an import (`ImportStep.Apply` in step.go). Before a replacement it comes once more,
- *   without old inputs, whatever the reason is (`replaceOnChanges` is one that the provider does not know).
+ *   without old inputs, whatever the reason is (`replaceOnChanges` is a reason that the provider does not know).
  * - Diff comes in four cases: after the Check of a resource that the state has (`diff` in step_generator.go); after the Read of a
  *   refresh (`RefreshStep.Apply`), with the sides exchanged; after the Read of an import by the resource option and the Check that
  *   follows it (`pulumi import` sends no Diff); and for each dependent of a resource that is deleted before its replacement
@@ -22,8 +22,8 @@
  *   `deletedWith` a replaced one. (No Delete comes of what is deleted with another resource, in any version.)
  * - Read has the inputs and outputs of the state in a refresh (`RefreshStep.Apply`), and no inputs in the refresh of what a `.get()` has
  *   read. It has neither in an import, in a `.get()` (`ReadStep.Apply`), in `pulumi do` and, from 3.274 on, in `exists`, where a resource
- *   is named `__exists__N` (`ExistsResource` in source_eval.go). A `.get()` for which the program gives a state has it twice. Before
- *   3.274, some of these have empty maps in place of none.
+ *   is named `__exists__N` (`ExistsResource` in source_eval.go). If the program gives a `.get()` a state, the Read has this state as
+ *   inputs and as outputs. Before 3.274, some of these Reads have empty maps in place of none.
  * - From 3.274 on, the Read of a `.get()` is left out of a preview if something in its `dependsOn` is created or replaced.
  * - Create and Update of a preview also come in an update, from 3.274 on: for what `--continue-on-error` skips, because what it depends
  *   on has failed (`dryRunOutputs` in step.go). Their inputs may be the program's, which no Check has seen, and an error reaches nobody.
@@ -33,8 +33,8 @@
  *   inputs with the outputs of the answer. From 3.274 on, a Create that has failed with an id comes again as an Update with this id,
  *   the outputs of the last answer, and the time-out of a create. A plain error then makes the engine drop the resource.
  * - Delete comes only in an update, never in a preview, and after the Create of a replacement, unless the Diff or the program asks
- *   for it before. It has the URN of the state, so the old one of a resource that an alias renames. If an instance was deleted before its
- *   replacement, and the create of that fails, no second Delete comes.
+ *   for it before. It has the URN of the state: the old URN, if an alias renames the resource. If an instance was deleted before its
+ *   replacement, and the Create of the replacement fails, no second Delete comes.
  * - A replacement may also give the resource another provider. Then the process of the new provider gets all calls up to the Create,
  *   and the Delete comes to a process that begins for it, with recorded settings. (Another provider alone replaces nothing.)
  * - Cancel comes after Ctrl-C, and at the end of each run. (At the end, 3.180 sends only SIGINT.) What is said after it is shown from
@@ -106,8 +106,8 @@ export type DeleteOccasion =
   /** The state is a copy of another stack's, and this run is of `stack`. */
   | { readonly is: "otherStack"; readonly stack: string }
   /**
-   * The resource `keeper` still has the instance: another one, as after a second import, or this one, which has two entries in the
-   * state, as after a create with `--replace` that went on with an earlier one.
+   * The resource `keeper` still has the instance: another resource, as after a second import, or this resource, if the state has two
+   * entries of it, as after a create with `--replace` that went on with an earlier create.
    */
   | { readonly is: "shared"; readonly keeper: string }
   /** The resource gets another instance, which is `next` if it has come before the Delete. */
@@ -292,7 +292,7 @@ export class Engine {
     const stack = this.#folder.stack ?? stackOf(urn);
     // What a Diff has shown belongs to this stack: an alias has brought it from the other one.
     if (stack !== stackOf(urn) && holders.length === 0) return { is: "otherStack", stack };
-    // Before the resource's own instance is replaced, a Check without old inputs comes. Otherwise this is a second entry of it.
+    // A Check without old inputs ends `isKept` before a replacement. So if the resource itself is the keeper, it has a second entry.
     const keeper = holders.find((one) => one.isKept && one.instance?.id === id);
     if (keeper) return { is: "shared", keeper: keeper.urn };
     const isOfUrn = (one: Told) => one.urn === urn;
@@ -307,7 +307,7 @@ export class Engine {
     return { is: "replaced", next, deletePolicy: heir.deletePolicy };
   }
 
-  /** Notes that this is no preview. What an error of a preview's call has said so far may have reached nobody (`Skip` in step.go). */
+  /** Notes that this is no preview. So the errors of preview calls were those of skipped steps, and reached nobody (`Skip` in step.go). */
   #act(): void {
     if (this.isActing) return;
     this.isActing = true;
@@ -359,8 +359,8 @@ export class Engine {
 
   /**
    * Whether the engine has to be told that the call under way succeeded, although its instance is not ready: the hook may ask until
-   * the engine gives up (`maxFailures`), and after Ctrl-C each further call ends at once. It is told so one call early, in case the
-   * provider has missed a call that it could not read.
+   * the engine gives up (`maxFailures`), and after Ctrl-C each further call ends at once. The engine is told so one call early, in case
+   * the provider has missed a call that it could not read.
    */
   mustSucceed(urn: string): boolean {
     const { tries, wasUnfinished } = this.resource(urn);

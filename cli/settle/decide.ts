@@ -24,7 +24,7 @@ import {
 
 /** What the listings show of a create's instance. */
 export type Sighting =
-  /** The instance with the recorded id or, without one, those with the name. States may hold them. */
+  /** The instance with the recorded id, or else those with the name. States may hold them. */
   | { readonly kind: "listed"; readonly items: readonly ListItem[] }
   | { readonly kind: "absent" }
   /** The create was sent to another service, with another kind of token, or from another account. */
@@ -37,7 +37,7 @@ export type Sighting =
 export interface Choices {
   /** As `URN=ID`: this instance is the resource's. */
   readonly take: readonly string[];
-  /** The URNs of the creates that have left nothing that the resource is to have. */
+  /** The URNs of the resources that are to have nothing of what their creates have left. */
   readonly forget: readonly string[];
 }
 
@@ -53,9 +53,9 @@ export interface StackView extends Listed {
 export type Does =
   /** A state holds the instance. */
   | { kind: "held"; holder: StateResource }
-  /** It has left nothing. */
+  /** The create has left nothing. */
   | { kind: "absent" }
-  /** A person gives it up or, in a sandbox, nobody has to look at it. */
+  /** A person gives the create up or, in a sandbox, nobody has to look at it. */
   | { kind: "gone"; because: "forgotten" | "sandbox"; items: readonly ListItem[]; why?: string }
   /** The `item` comes into the state, in the place of the `occupant`, which the next `up` deletes or drops. */
   | {
@@ -65,14 +65,14 @@ export type Does =
       pending: PendingCreate;
       occupant: string | undefined;
     }
-  /** Only other settings show what it has made. */
+  /** Only other settings show what the create has made. */
   | { kind: "elsewhere"; why: string }
   | OpenDoubt;
 
 /** What is open about a create. */
 interface OpenDoubt {
   kind: "ask";
-  /** The next `up` goes on with the create, or refuses to make a second instance, even if the state forgets the create. */
+  /** "the next up": it goes on with the create, or refuses to make a second instance, even if the state forgets the create. */
   whom: "a person" | "the next up";
   items: readonly ListItem[];
   why: string;
@@ -85,7 +85,7 @@ interface OpenDoubt {
 /** What becomes of a resource, which several killed runs may have tried to create. */
 export interface Row {
   readonly creates: readonly CreateInDoubt[];
-  /** The create for which `does` was decided. The others have nothing against it. */
+  /** The create for which `does` was decided: by `ranks`, the first of them. */
   readonly doubt: CreateInDoubt;
   readonly does: Does;
 }
@@ -124,8 +124,8 @@ export function isPending({ creates }: Row): boolean {
 }
 
 /**
- * Returns the rows that keep the state from being changed. It would lose all its pending creates, so the next `up` has to find the
- * instances of those that stay open: by their files, or by their generated names.
+ * Returns the rows that prevent a change of the state. A change loses all pending creates, so the next `up` has to find the instance
+ * of each create that stays open: by its file, or by its generated name.
  */
 export function obstaclesIn(rows: readonly Row[]): readonly Row[] {
   const isLost = ({ record, isGenerated }: CreateInDoubt) => !record && !isGenerated;

@@ -21,7 +21,7 @@ interface StackSeen {
   readonly leftovers: readonly NamedLeftover[];
   /** The pending creates of other providers in the state. */
   readonly others: readonly StateResource[];
-  /** Whether they keep the state from being changed, because it would lose them. */
+  /** Whether `others` prevent a change of the state, which would lose them. */
   readonly isBlocked: boolean;
   /** Undefined if the settings name no service. */
   readonly service: ServiceListing | undefined;

@@ -19,7 +19,7 @@ export interface StackLeftover {
 
 /** A leftover that a person is told of. */
 export interface NamedLeftover extends StackLeftover {
-  /** The resource of a state that has the instance, or that lets it run beside its own. Undefined if no state explains it. */
+  /** The resource of a state that has the instance, or lets it run beside its own instance. Undefined if no state explains it. */
   readonly explainer: StateResource | undefined;
 }
 
@@ -52,8 +52,8 @@ export function leftoversIn(items: readonly ListItem[], state: StackState): Stac
 }
 
 /**
- * Returns the leftovers that a person is told of: those that no state explains, if they would stop a create under the policy "fail",
- * and of the others those that stop an `up` all the same. What the state of the stack explains stops only a create for which the engine shows no state.
+ * Returns the leftovers that a person is told of: those that no state explains, if they would stop a create under the policy "fail", and
+ * those that a state explains, if they stop an `up` all the same. (Those that the stack's own state explains do so if `isCreatedNext`.)
  */
 export function namedOf(
   leftovers: readonly StackLeftover[],
@@ -87,7 +87,7 @@ export function isCreatedNext(urn: string, state: StackState, rows: readonly Row
   return isCreated && row?.does.kind !== "put";
 }
 
-/** Returns what a person gives up (`--forget`) beside what the state has: of creates in doubt, and of what none explains. */
+/** Returns the instances that `--forget` lets run beside the one that the state has: those of creates in doubt, and leftovers. */
 export function letRunBy(
   forget: readonly string[],
   state: StackState,

@@ -119,7 +119,7 @@ class Settling {
     this.#io = io;
   }
 
-  /** Looks, asks, writes and prints. Returns the exit code. What fails is printed, and is undecided. */
+  /** Looks, asks, writes and prints. Returns the exit code. A failure is printed, and the outcome is "undecided". */
   async run(): Promise<number> {
     const result = await this.#settle().catch((error: unknown) => {
       const lines = explainError(error);
@@ -204,7 +204,7 @@ class Settling {
     return after;
   }
 
-  /** Says which creates keep what is decided from being done. */
+  /** Says which open creates stand in the way of what is decided. */
   #printObstacles(decided: Decided): void {
     const { rows, letRun, typed, urns } = decided;
     const obstacles = obstaclesIn(rows);
@@ -245,7 +245,7 @@ class Settling {
   #contextOf({ view: { state }, urns, typed, choices, rows, letRun, service }: Decided): Context {
     const { stack: stackOption, dropOthers } = this.#options;
     const asked = rows.filter(({ does }) => isForPerson(does)).map(({ doubt }) => doubt.urn);
-    // A state is changed only if each of its creates is decided, so what has decided one is typed again.
+    // A state is changed only if each of its creates is decided, so the options that have decided the others are typed again.
     const again = (option: "take" | "forget") =>
       typed[option].flatMap((word, index) => {
         const choice = choices[option][index] ?? "";

@@ -67,7 +67,7 @@ function whyNotAsked(doubt: CreateInDoubt, search: SightingSearch): Sighting | u
   return { kind: "open", why: "its name is a secret, and its id is not known" };
 }
 
-/** Says how each place where the create may have been sent differs from the place of the listing. Undefined if they do not. */
+/** Says how the places where the create may have been sent differ from that of the listing. Undefined if one of them does not. */
 export function placeDifference(
   { places }: CreateInDoubt,
   origin: Origin,
@@ -100,10 +100,10 @@ function subjectsOf({ record, name, isGenerated }: CreateInDoubt): Subject[] {
   return isNameAsked ? [...ofId, { name, before: new Set(record?.before) }] : ofId;
 }
 
-/** Returns by when the listings show the create's instance if there is one, and how long one waits between two of them. */
+/** Returns by when the listings show the create's instance, if there is one, and the pauses between two listings. */
 function timesOf({ record }: CreateInDoubt, { service: { session }, view }: SightingSearch) {
   const { requestTimeoutMs, settlingMs, pollIntervalMs } = session.settings;
-  // A killed run has noted only when its POST was about to be sent. What only the state knows was sent before that was read.
+  // A killed run has noted only when its POST was about to be sent. A create without a record was sent before the state was read.
   const settledBy = record ? session.settledBy(record.at) : view.readAt + settlingMs;
   const patience = noneOfOursMs(session, { origin: record }, { seconds: timeouts.look });
   return { listedBy: requestTimeoutMs + settledBy, pollIntervalMs, noneOfOursMs: patience };

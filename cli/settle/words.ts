@@ -137,7 +137,7 @@ function explicitProviderOf({ pending, record }: CreateInDoubt): string | undefi
   return pending?.explicitProvider ?? record?.provider;
 }
 
-/** Returns what a person can type, or answer. What serves is kept, unless a person says otherwise. */
+/** Returns what a person can type, or answer. The instance in the state stays, unless a person says otherwise. */
 export function waysOf({ doubt, does }: Row, context: Context): (Way & { asks?: WayQuestion })[] {
   if (does.kind !== "ask") return [];
   const { urn } = doubt;

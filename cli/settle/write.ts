@@ -21,9 +21,9 @@ import { isPending, type Row, type StackView } from "./decide";
 import type { LetRun } from "./leftovers";
 
 /**
- * Carries out these rows, and notes in the state what a person lets run, unless the state has changed since it was read. Returns the
- * file with the state that was replaced, or null if the state stays as it is, and the rows of which a file stays: a run has changed it
- * meanwhile, or it can't be removed.
+ * Carries out these rows, and notes in the state what a person lets run, unless the state has changed since it was read. Returns
+ * `backup`, the file with the state that was replaced (null if the state stays as it is), and `left`, the rows with a file of the ledger
+ * that stays, because a run has changed the file meanwhile, or it can't be removed.
  *
  * @throws Problem if the state has changed, or can't be changed, as when the stack is locked
  */
@@ -73,8 +73,8 @@ function backUp({ stack, text }: StackState, now: Date, { env }: Terminal): stri
 // ── The changed state ────────────────────────────────────────────────────────────────────────────
 
 /**
- * Returns what these rows put into the state. `origin` is that of the listing. `known` has the ids of what the state has for the
- * resource, of what that knows, of what was listed before the POST of the killed create, and of the other candidates.
+ * Returns what these rows put into the state. `origin` is that of the listing. Each instance knows (`Instance.known`) those that the
+ * state has for the resource, those that they know, those listed before the POST of the killed create, and the other candidates.
  */
 export function putsOf(
   rows: readonly Row[],

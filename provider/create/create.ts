@@ -37,7 +37,7 @@ import {
 } from "../instance/ready";
 import { forgetText } from "../instance/userData";
 
-/** How long after its end a listing can become a renewed baseline (the listing before the POST), at least. */
+/** For how long after its end, at least, a listing can become the renewed baseline (the listing before the POST). */
 const minSharedMs = 30_000;
 
 /** An instance that a create has obtained. */
@@ -154,7 +154,7 @@ async function answer(
     return { id, outputs };
   } catch (error) {
     const unfinished = unfinishedError(session, error, instance);
-    // If an error hook repeats the Create (before engine 3.274), that makes a new instance from the same text if this one is gone.
+    // If this instance is gone, the text stays: before engine 3.274, an error hook may repeat the Create, which then needs the text.
     if (unfinished.isGone) {
       engine.resource(urn).unfinished = undefined;
       ledger.remove(urn);
@@ -171,8 +171,8 @@ async function answer(
 }
 
 /**
- * How old the latest listing may be that becomes a renewed baseline. Creates that the rate limit delays share it, and a listing
- * that took long counts for as long again: otherwise, at a low limit, most requests would be those of listings.
+ * How long ago a listing may have begun that becomes a renewed baseline. Creates that the rate limit delays share the listing. A
+ * listing that took long can be used for as long again: otherwise, at a low limit, most requests would be those of listings.
  */
 function sharedMs(latest: Listing | undefined): number {
   const tookMs = latest ? latest.endedAt - latest.begunAt : 0;
@@ -200,7 +200,7 @@ class Create implements Disposable {
   readonly #origin: Origin;
   readonly #args: InstanceArgs;
   readonly #spec: protocol.CreateSpec;
-  /** Kept while an old baseline is renewed, so that the renewed one is not too old for the POST. */
+  /** Not given back while an old baseline is renewed, so that the new baseline is not too old for the POST. */
   #permit: Permit | undefined;
   /** The mark (`ListingSource.mark`) of the end of the last POST or take-over. Later listings have higher marks. */
   #postMark = 0;

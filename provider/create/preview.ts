@@ -27,14 +27,14 @@ export async function previewCreate(session: Session, request: CreateRequest): P
   if (engine.kind === "stateless") return;
   const look = await sharedLook(session);
   if (!look) return warnOfFailedLook(session);
-  // No Check has seen the inputs of a step that is skipped (`Skip` in step.go). It would have filled in the name.
+  // A step that is skipped (`Skip` in step.go) has had no Check, which would have filled in the name.
   if (!isGiven(inputs["name"])) return;
   const args = hasUnknown(inputs) ? undefined : attempt(() => argsOf(engine, inputs));
   const spec = specOf(session, { urn, inputs, origin: connection.origin() }, args);
   const file = ledger.find(urn);
   const claim = file && claimOf(session, file);
   const found = preview({ spec, claim, look, isProgramKnown: args !== undefined });
-  // Otherwise the end of the run names the create (`inDoubt.ts`). The error of a step that is skipped reaches nobody.
+  // What is said here, the end of the run (`inDoubt.ts`) does not say again. But the error of a step that is skipped reaches nobody.
   if (!engine.isActing)
     engine.resource(urn).isDoubtSaid = !["clean", "leftovers"].includes(found.kind);
   switch (found.kind) {

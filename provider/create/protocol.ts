@@ -101,10 +101,10 @@ interface Attempt {
   firstError: RequestError | undefined;
 }
 
-/** A listing from before the POST, which can't have created an instance that is in it. */
+/** A listing from before the POST. The POST has created no instance that this listing shows. */
 type Baseline = Pick<Evidence, "items" | "begunAt">;
 
-/** A search for the instance of a record. `error` is that of this create's POST, unless an earlier create has sent it. */
+/** A search for the instance of a record. `error`: why this create's POST failed. Undefined in a search for an earlier create's. */
 interface Search {
   record: LedgerRecord;
   error?: RequestError;
@@ -223,7 +223,7 @@ export type Doubt =
   | { kind: "elsewhere"; difference: string }
   /** The instance exists. An engine was given it, or another provider resource or program asked for it. */
   | { kind: "given" | "changed"; id: string }
-  /** These exist, and nothing proves that the record's POST made one of them for this resource. */
+  /** These instances exist, and nothing proves that the record's POST made one of them for this resource. */
   | { kind: "perhapsOthers"; ids: string[] }
   /** Without `because`, listings prove that there is none, but the POST may still be carried out. */
   | { kind: "notFound"; because?: Open | Error };
@@ -239,7 +239,7 @@ const clear: SideEffect = { do: "clear" };
 
 // ── The first transition, and the next one ───────────────────────────────────────────────────────
 
-/** Returns the first transition. The record comes first: whoever has it is alone with this resource until it has replied. */
+/** Returns the first transition. The record comes first: whoever has the record is alone with this resource until the reply. */
 export function begin(): Transition {
   return next({ phase: "claiming" });
 }
@@ -288,7 +288,7 @@ function afterClaim(
   const until = waiting?.until ?? now + spec.patienceMs;
   const waitingFor = { until, record };
   if (mayTakeOver(claim, spec.identity.session) && elsewhereBy(spec, record) === undefined) {
-    // Still not taken over after all that time: its lock can't be had.
+    // The record could not be taken over in all that time: its lock can't be had.
     if (now > until) return failInDoubt(record, { kind: "unknownRun" });
     return next({ phase: "takingOver", waiting: waitingFor, listedBy });
   }
@@ -334,7 +334,7 @@ function beginAnew(firstError?: RequestError): Transition {
 
 /**
  * Searches by the id in the record and, where this provider generated the name, by that name, too: a service may answer with an
- * id that it never lists. Other names are searched for only without an id, since something else may have them.
+ * id that it never lists. Any other name is searched for only without an id, since another resource's instance may have it.
  */
 function searchFor(spec: CreateSpec, search: Search, listedBy: number): State {
   const { pollIntervalMs, noneOfOursMs } = spec;
@@ -400,8 +400,8 @@ function found(spec: CreateSpec, state: StateOf<"searching">, seen: Candidates):
 }
 
 /**
- * Returns why a create does not take over the instance of a record, which is one of these. Undefined if it does. (`settle` asks it
- * without comparing digests.)
+ * Returns why a create does not take over the instance of a record, if listings show these candidates. Undefined if it does. (What
+ * `settle` passes as the digest is the record's own.)
  */
 export function whyNotResumed(
   identity: Pick<Identity, "scope" | "digest">,
@@ -464,9 +464,9 @@ function judgeBaseline(
 }
 
 /**
- * Finds the listed instances that an earlier create of this resource may have left. What the engine has shown this run is known, so
- * this create replaces it. It counts, too, if its name is this resource's and its Delete would fail. What the state knows was asked
- * about before an earlier create.
+ * Finds the listed instances that an earlier create of this resource may have left. An instance that the engine has shown is one of
+ * them only if it has the tag of this resource and its Delete would fail: otherwise this create replaces it. An instance that the state
+ * knows is none: an earlier create has asked about it.
  */
 function findLeftovers(spec: CreateSpec, { listing, ours, shown }: Look): Leftovers {
   const items = [...listing.items.values()].flatMap(({ id, name }): Leftover[] => {
@@ -479,8 +479,8 @@ function findLeftovers(spec: CreateSpec, { listing, ours, shown }: Look): Leftov
 
 /**
  * Returns the instances about which the next create of the resource does not ask (`Instance.known`): the one that this create replaces,
- * what was let run of those in the listing before the POST, and what the state knew, unless a complete listing shows that it is gone.
- * `before`: as in `LedgerRecord`.
+ * those of `before` (`LedgerRecord.before`) that were let run, and those that the state knew, without the ones that a complete listing
+ * lacks.
  */
 function knownAfter(
   { identity, known, replaces, letsRun }: CreateSpec,
@@ -510,8 +510,8 @@ export type StopSpec = Pick<CreateSpec, "leftovers" | "guardsLeftovers" | "delet
 };
 
 /**
- * Whether the create stops for them. By default, for a billed server that is surely this resource's, and that would go on running
- * beside the new one. Several stacks may share a name that a program chose.
+ * Whether leftovers stop the create. By default, a leftover stops it if the leftover is billed, is surely this resource's, and would
+ * go on running beside the new instance. (Several stacks may share a name that a program chose.)
  */
 export function stopsCreate(
   spec: StopSpec,

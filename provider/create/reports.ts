@@ -127,7 +127,7 @@ function describe(create: Pick<LedgerRecord, "name" | "id">, why?: Doubt): strin
   return `"${displayRecordedName(create)}"${ids.length === 0 ? "" : ` (${ids.join(", ")})`}`;
 }
 
-/** Says about when a create began that another run may still carry out. */
+/** Says when, to the second, another run's create began. */
 function begunOf({ at }: LedgerRecord): string {
   return at === undefined ? "" : `, begun ${secondOf(new Date(at))}`;
 }
@@ -160,7 +160,7 @@ function waysOut(why: Doubt, record: LedgerRecord, spec: CreateSpec, { places }:
     const ways = bulleted(waysToReach(record, spec.identity, places));
     return ["Nothing was created.", ...ways, `More: ${pageAt("instance.md#out-of-reach")}`];
   }
-  // Where the state has an older instance, `settle` leaves the create to the next one, which stops here.
+  // Where the state has an older instance, `settle` leaves a create in doubt to the resource's next create, which stops here.
   const isLeft = why.kind === "changed" && spec.replaces !== undefined;
   const way = isLeft
     ? `To give that up: \`${settleCommand("--yes", "--forget", record.urn)}\``
@@ -328,7 +328,7 @@ export function inDoubtNotice(records: readonly LedgerRecord[]): string[] {
 export const partialNotice =
   "the listing before the create was not complete, so leftovers of earlier creates may be missing from it";
 
-/** How a notice of leftovers begins. A name that a program chose says no more than that. */
+/** How a notice of leftovers begins. If a program chose the name, all that is known is that other instances have this name. */
 export const leftoversNotices = {
   tag: "new instances are created, although these may be left over from earlier creates",
   name: "new instances are created, although other instances have these names",
@@ -337,8 +337,8 @@ export const leftoversNotices = {
 export const inSandbox = ", in the sandbox: ";
 
 /**
- * Names leftovers before a new instance is created, each once. The first time, it names those of all resources that are to be created
- * as far as the program has asked for them.
+ * Names leftovers before a new instance is created, each once. The first time, it also names the leftovers of the other resources that
+ * the program has asked for by then, and that are to be created.
  */
 export function reportLeftovers(
   session: Session,

@@ -105,7 +105,7 @@ class Collection {
     return repeated.length;
   }
 
-  /** Does the same for a page of the whole list, whose unreadable items count. */
+  /** Adds the items of a page of the whole list, and counts those that can't be read. Returns the same as `#addItems`. */
   #addPage(page: Page): number {
     this.#unreadable += page.unreadable;
     return this.#addItems(page);
@@ -135,8 +135,8 @@ class Collection {
       const repeatedCount = this.#addPage(page);
       if (repeatedCount > 0) {
         const why = "a page repeated instances of an earlier page";
-        // Any page with a new instance shows that the service knows the parameter. Then an instance has moved in the list (as in
-        // one by the last change), and another one may have moved past the pages. The next listing may show everything.
+        // Any page with a new instance shows that the service knows the parameter. Then an instance has moved in the list (if it
+        // is sorted by the last change), and another one may have moved past the pages. The next listing may show everything.
         const isIgnored = pageCount === 1 && repeatedCount === page.items.length;
         return isIgnored ? lasting(why) : passing(why);
       }

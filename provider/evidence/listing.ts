@@ -89,7 +89,7 @@ export class ListingSource {
   #lastWrite = 0;
   #first: Listing | undefined;
   #latest: Listing | undefined;
-  /** The first of the listings in a row, up to the latest, that show nothing that it lacks. */
+  /** The earliest listing that has all instances that later ones show. */
   #withoutOurs: Listing | undefined;
   #underWay: (Begin & { listing: Promise<Listing> }) | undefined;
 
@@ -129,7 +129,7 @@ export class ListingSource {
     return this.#latest;
   }
 
-  /** The first of the listings in a row, up to the latest, that show none of ours, and nothing that the first of them lacks. */
+  /** The same, if it shows none of ours: then no later listing shows one of ours either. */
   get withoutOurs(): Listing | undefined {
     const first = this.#withoutOurs;
     return first && !shows(first, this.#ours) ? first : undefined;

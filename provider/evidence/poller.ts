@@ -17,8 +17,8 @@ export type WaitEnd =
   | "gone";
 
 /**
- * What a wait does next: it ends, looks for a change, or only watches an instance that is expected to stay as it is. It then
- * takes few looks of its own, but uses those of other waits, and fails as they do.
+ * What a wait does next: it ends, looks for a change, or only watches an instance that is expected to stay as it is. A wait that only
+ * watches takes few looks of its own, but uses the looks of other waits, and fails as these waits do.
  */
 export type Next = "end" | "look" | "watch";
 
@@ -56,8 +56,8 @@ const minSharedPauseMs = 100;
 /**
  * No instance is expected to be ready within this part of the shortest time that one of the session has taken. Until then, a
  * wait for a new instance looks only once in a poll interval. Pulumi creates only eight instances at a time on two cores, so 20
- * are three waits, one after the other. With 10 s of provisioning they then take 40 listings instead of 60, and only an instance
- * much quicker than all before is seen later.
+ * instances are three waves of waits. With 10 s of provisioning, the three waves take 40 listings instead of 60, and only an instance
+ * that is ready much sooner than all before is seen later.
  */
 const quietShare = 0.5;
 /** How many poll intervals pass between two looks at an instance that is expected to stay as it is. */

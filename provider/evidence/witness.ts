@@ -1,8 +1,8 @@
 /**
  * The one judge of what listings prove about an instance (G3). A caller shows a witness one listing after the other, and
  * asks for other listings as long as they may still tell something. Callers differ in how long they wait, never in what
- * counts as evidence. They show it only listings that began after the write in question: the session's last one or, for a create,
- * its own. This file uses no clock and no socket, so that the explorer (`tests/explorer/`) walks these rules.
+ * counts as evidence. A caller shows only listings that began after the write in question: the session's last write or, for a create,
+ * its own POST. This file uses no clock and no socket, so that the explorer (`tests/explorer/`) walks these rules.
  */
 import type { ListItem } from "../api/contract";
 import { printable } from "../redaction";
@@ -15,15 +15,15 @@ export interface Question<S extends Subject = Subject> {
   readonly listedBy: number;
   readonly pollIntervalMs: number;
   /**
-   * How long after a listing that shows none of ours (`Known`) another one may prove that the subject is absent: such a listing may be
-   * wrong for a while. By default, a poll interval.
+   * A listing that shows none of ours (`Known`) may be wrong for a while. So the next listing may prove that the subject is absent only
+   * if it begins this long after the end of the first. By default, a poll interval.
    */
   readonly noneOfOursMs?: number | undefined;
 }
 
 /**
- * An instance, or what a POST may have created: the instances of this name, which can't be those in `before`, and the one with the
- * id that the POST was answered with, if it was. (A service may answer with an id that it never lists.)
+ * An instance, or what a POST may have created: the instances of this name that are not in `before`, and the instance with this id,
+ * with which the POST was answered. (A service may answer with an id that it never lists.)
  */
 export type Subject =
   | { readonly id: string }
@@ -51,9 +51,9 @@ export interface Known {
 interface Series {
   /** The first of the complete listings in a row that lack the subject. */
   readonly firstLacking?: Evidence | undefined;
-  /** The earliest begin of the listing that may be the second one. */
+  /** The clock time from which on a listing that begins may be the second of a proof. */
   readonly provesAt?: number | undefined;
-  /** Whether two of them in a row contradicted each other (`agree`). */
+  /** Whether two of these listings, one after the other, contradicted each other (`agree`). */
   readonly wereDifferent?: boolean | undefined;
   /** The first of the listings in a row that lack the subject, and that show all of PROVISIONING, but not of what follows it. */
   readonly firstCutOff?: Evidence | undefined;
@@ -104,7 +104,7 @@ export function witnessOf(question: Question): Witness {
  * Judges the next listing of a series. Two complete listings in a row prove that the subject is absent, if both began at
  * `listedBy` or later, the second a poll interval after the first had ended (`noneOfOursMs` if the first shows none of ours), if they
  * have an id in common or both are empty, and if the second is surely of the subject's tenant. A complete listing that comes too soon
- * is passed over. Any other that breaks a rule begins the series anew.
+ * is passed over. Any other listing that breaks a rule begins the series anew.
  */
 export function see(
   { question, lastSeen, firstLacking, wereDifferent, firstCutOff }: Witness,

@@ -49,9 +49,9 @@ const isBare = (item: ListItem | undefined) =>
   item?.status === "ACTIVE" && item.ipv4_public === undefined;
 
 /**
- * Whether there are other finished instances that are ACTIVE, and neither they nor the one that this one replaces have an address.
- * One that this session has waited for is finished once it has been listed so for the settling time, and any other one if it has been
- * listed so since the session's first listing.
+ * Whether no other ACTIVE instance has an address, at least one of them is finished, and the instance that this one replaces had none.
+ * An instance that this session has waited for is finished once it has been ACTIVE for the settling time. Any other instance is
+ * finished if it was ACTIVE without an address in the session's first listing.
  */
 function isAddressUnusual(
   { engine, listings: { first, latest }, poller, settings, state }: AddressFacts,

@@ -182,7 +182,7 @@ const perhapsReplaced: Report = {
 /** The inputs that changed. */
 interface ChangedInputs {
   /**
-   * How each of them changed, without those of a script of which only the form changes. If a property is named, the option
+   * How each input changed. A script of which only the form changes is left out: if a property is named here, the option
    * `replaceOnChanges` makes the engine replace the instance.
    */
   detailed: Partial<Record<InputName, DiffKind>>;
@@ -192,8 +192,8 @@ interface ChangedInputs {
   asserted: InputName[];
   /**
    * Those of which only the state changes: inputs that the service does not get, a flavor that the instance has already, inputs
-   * that have become secret, and those for the script, if the state has the same script, but in the other input, or as text
-   * instead of a hash, or the other way round (`compute:userDataInState`).
+   * that have become secret, and the inputs of a script that the state has, too, but in the other input, or as text instead of a hash,
+   * or the other way round (`compute:userDataInState`).
    */
   recorded: InputName[];
 }

@@ -43,13 +43,13 @@ const hidden = {
   /** True if the instance was not ready when last seen. Later calls then wait for it (G1). */
   unfinished: "__unfinished",
   /**
-   * When the service accepted the instance (ISO 8601). Until the settling time after that is over, a listing may lack the
-   * instance, even if an earlier one has shown it (G3). A Read then removes the output.
+   * When the service accepted the instance (ISO 8601). Until the end of the settling time, a listing may lack the instance, even if
+   * an earlier listing has shown it (G3). The first refresh after that time removes the output.
    */
   accepted: "__accepted",
   /**
-   * True if null does not say that the instance was created without an input: the outputs come from a listing alone (import,
-   * `.get()`), which shows only few inputs.
+   * True if the outputs come from a listing alone (import, `.get()`), which shows only few inputs: null then does not say that the
+   * instance was created without the input.
    */
   read: "__read",
   /** The service and the token that the instance was last seen with (`Origin`). */
@@ -57,8 +57,8 @@ const hidden = {
   /** The flavors that its create has tried in vain, if there were any: those that its inputs name before `flavorIdUsed`. */
   refused: "__refused",
   /**
-   * The ids of the other instances that may be taken for this resource's, and that its create has let run after the state, the policy
-   * or a person had explained them. The next create does not ask about them again.
+   * The ids of other instances that look like this resource's. Its create has let them run, because the state, the policy or a person
+   * explained them. The next create does not ask about them again.
    */
   known: "__known",
   /** The stamp: the id of the session that created, took over or looked up the instance. */
@@ -194,12 +194,12 @@ export class Instance {
   }
 
   /**
-   * Whether an import could not read the input. Otherwise, the instance was created without an input that the outputs lack: the
-   * version that created it did not know the input.
+   * Whether an import could not read the input. If not, and the outputs lack the input, then the instance was created without it, by a
+   * version that did not know the input.
    */
   isUnread(name: InputName): boolean {
     const value = reveal(this.outputs[name] ?? null);
-    // Each instance has these, and none is empty.
+    // Each instance has these inputs, so an empty one was not read.
     if (name in emptyOutputs) return value === null || value === "";
     return this.outputs[hidden.read] === true && value === null;
   }
@@ -293,8 +293,8 @@ export function heldBy({
 }
 
 /**
- * Whether a preview knows the name. A name that Check has generated is another one in the update, since the engine gives that Check
- * another seed. No Check has seen the inputs of a step that is skipped.
+ * Whether a preview knows the name. Where Check has generated it, the Check of the update generates another name, since the engine
+ * gives that Check another seed. No Check has seen the inputs of a step that is skipped.
  */
 function isNameKnown(inputs: PropertyMap): boolean {
   return nameKind(inputs) !== "generated" && reveal(inputs["name"] ?? null) !== null;
@@ -311,8 +311,8 @@ export function previewOutputs(inputs: PropertyMap, tokenKind: string): Property
 }
 
 /**
- * Returns the flavors that a create of these inputs tries before this one. One that is not known yet is empty. Undefined if the
- * inputs do not name this one.
+ * Returns the flavors that a create of these inputs tries before `flavor`. A flavor that is not known yet is empty. Undefined if the
+ * inputs do not name `flavor`.
  */
 function flavorsBefore(flavor: string | undefined, inputs: PropertyMap): string[] | undefined {
   const fallbacks = reveal(inputs["fallbackFlavorIds"] ?? null);

@@ -91,7 +91,7 @@ function hashWith(salt: Buffer, userData: UserData): string {
 }
 
 /**
- * Returns the checked inputs as the state is to hold them. If that is with a hash, the session keeps the text for a Create.
+ * Returns the checked inputs as the state is to hold them. If they get a hash, `Engine.texts` has the text for the Create.
  * The salt is the old one as long as the text is the same.
  */
 export function inputsForState(
@@ -144,7 +144,7 @@ export function inputsForService({ texts }: Engine, inputs: PropertyMap): Proper
 const textMissing =
   'nothing was created: with compute:userDataInState "hash", only the process that has checked the inputs has the user data, and this is another one. Set compute:userDataInState to "secret"';
 
-/** Frees the text that the session keeps for these inputs. */
+/** Removes the text of these inputs from `Engine.texts`. */
 export function forgetText({ texts }: Engine, inputs: PropertyMap): void {
   const userData = readUserData(inputs);
   if (userData?.form === "hash") forget(texts, userData.hash);
