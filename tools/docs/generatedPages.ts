@@ -115,7 +115,7 @@ function versionTable(): string {
     ["Pulumi", number(metadata.oldestEngine)],
     [
       "Node.js",
-      `${number(nodejs.node)} (${nodejs.pluginNodes[0]} with the plugin of the npm package)`,
+      `${number(nodejs.node)} for the SDK (${nodejs.pluginNodes[0]} for the plugin of the npm package)`,
     ],
     ["Python", number(python.python)],
     ["Go", goVersion("engine")],
