@@ -31,7 +31,7 @@ import {
 import { generatedKey, generatedName, isHostname, proposedKey } from "./naming";
 import { isSameUserData, isUserDataHash, readUserData } from "./userData";
 
-/** The response, and what is wrong with inputs that the existing instance has: it is said, and stops no run. */
+/** The response, and what is said of the inputs without stopping the run. */
 export interface Checked extends CheckResponse {
   findings: Report[];
 }
@@ -47,8 +47,8 @@ interface NameFacts {
   isNameTaken: (name: string) => boolean;
 }
 
-/** What is wrong with the inputs. What the existing instance has, or only a service may refuse, is said, and stops no run. */
-interface Problem extends Report {
+/** What is wrong with an input. What the existing instance has, or only a service may refuse, is said, and stops no run. */
+interface Judgement extends Report {
   is: "refused" | "said";
 }
 
@@ -74,19 +74,19 @@ function givenInputs(news: PropertyMap): Record<string, PropertyValue> {
   return inputs;
 }
 
-/** Judges the inputs, but for the name of the instance. */
-function* problemsIn(request: CheckRequest): Generator<Problem> {
+/** Judges the inputs, but for what only the name of the instance has to be (`nameProblems`). */
+function* problemsIn(request: CheckRequest): Generator<Judgement> {
   const { urn, olds, news } = request;
   yield* unknownProperties(news);
   const unfilled = inputNames.filter((name) => isUnfilled(name, request));
   for (const name of inputNames.filter((name) => !unfilled.includes(name)))
     yield* inputProblems(name, request);
-  if (unfilled.length > 0) yield refused(fillIn(unfilled));
+  if (unfilled.length > 0) yield refusing(fillIn(unfilled));
   if (!isGiven(olds["name"]) && outputTextProblem(logicalName(urn)) !== undefined)
-    yield refused(namedByOutput);
+    yield refusing(namedByOutput);
   // A script that is not known yet may turn out to be null (G10).
   if (scriptInputs.every((name) => isGiven(news[name]) && !hasUnknown(news[name])))
-    yield refused(
+    yield refusing(
       "userData and userDataBase64 are both given, but an instance has only one script. Leave one of them out",
     );
 }
@@ -96,23 +96,23 @@ function* nameProblems(
   { olds, news }: CheckRequest,
   chosen: ChosenName | undefined,
   isNameTaken: NameFacts["isNameTaken"],
-): Generator<Problem> {
+): Generator<Judgement> {
   const [before, now] = [olds, chosen ?? news].map((values) => reveal(values["name"] ?? null));
   const isTaken = !chosen && typeof news["name"] === "string" && isNameTaken(news["name"]);
   if (now === null)
-    yield refused("name is required, because pulumi:autonaming is disabled for this resource");
+    yield refusing("name is required, because pulumi:autonaming is disabled for this resource");
   // An instance that has long had its name needs no warning in each run.
   if (now === before || typeof now !== "string") return;
   // The engine makes the name that it proposes from what the program and `pulumi:autonaming` say.
   for (const { problem } of problemsOf("name", chosen?.[proposedKey]))
-    yield refused(
+    yield refusing(
       `the name that pulumi:autonaming chooses ${problem}; give a name in the program, or change pulumi:autonaming`,
     );
   if (!chosen && !isHostname(now)) yield noHostname;
   if (isTaken) yield takenName(now);
 }
 
-const noHostname: Problem = {
+const noHostname: Judgement = {
   is: "said",
   own: "the service may refuse the name",
   shared: [
@@ -120,12 +120,12 @@ const noHostname: Problem = {
   ],
 };
 
-function takenName(name: string): Problem {
+function takenName(name: string): Judgement {
   const own = `another resource has the name "${name}", too`;
   return { is: "said", own, shared: [": a service may refuse a second instance of that name"] };
 }
 
-function refused(own: string): Problem {
+function refusing(own: string): Judgement {
   return { is: "refused", own, shared: [] };
 }
 
@@ -148,7 +148,8 @@ type ChosenName = Record<string, PropertyValue | undefined>;
 
 /**
  * Returns the input `name` for a program that gives none, and the input that says who chose it (`generatedKey` or
- * `proposedKey`). An existing instance keeps its name, unless the engine enforces one. If autonaming is disabled, there is no name.
+ * `proposedKey`). If autonaming is disabled, there is none. Otherwise an existing instance keeps its name, unless the engine
+ * enforces another.
  */
 function chooseName(
   { urn, olds, randomSeed, autonaming }: CheckRequest,
@@ -170,7 +171,7 @@ function chooseName(
 }
 
 /** Judges each property that is no input of an Instance. Internal ones pass, such as the engine's `__defaults`. */
-function unknownProperties(news: PropertyMap): Problem[] {
+function unknownProperties(news: PropertyMap): Judgement[] {
   return Object.keys(news)
     .filter((key) => !Object.hasOwn(inputTypes, key) && !key.startsWith("__"))
     .map((key) => {
@@ -178,28 +179,28 @@ function unknownProperties(news: PropertyMap): Problem[] {
       const hint = suggestion
         ? `; did you mean ${suggestion}?`
         : ` (it has ${inputNames.join(", ")})`;
-      return refused(`an Instance has no input "${key}"${hint}`);
+      return refusing(`an Instance has no input "${key}"${hint}`);
     });
 }
 
 /** Judges an input. */
-function inputProblems(name: InputName, { olds, news }: CheckRequest): Problem[] {
+function inputProblems(name: InputName, { olds, news }: CheckRequest): Judgement[] {
   const value = news[name] ?? null;
   if (!isGiven(news[name])) {
     const isMissing = isRequired(name) && !isUnread(name, olds);
-    return isMissing ? [refused(`${name} is required`)] : [];
+    return isMissing ? [refusing(`${name} is required`)] : [];
   }
-  // An instance that has this name already keeps it.
+  // The existing instance already has this name.
   if (name === "name" && reveal(value) === reveal(olds["name"] ?? null)) return [];
   if (isScript(name) && isUserDataHash(reveal(value))) {
     // With the resource option ignoreChanges, the engine gives the old hash in place of the program's text.
     const isOld = reveal(value) === reveal(olds[name] ?? null);
-    return isOld ? [] : [refused(`${name} ${isOnlyHash}`)];
+    return isOld ? [] : [refusing(`${name} ${isOnlyHash}`)];
   }
   const isInState = heldIn(name, { olds, news });
   return problemsOf(name, value).map(({ index, problem }) => {
     const item = index === undefined ? "" : `[${index}]`;
-    if (!isInState(index)) return refused(`${name}${item} ${problem}`);
+    if (!isInState(index)) return refusing(`${name}${item} ${problem}`);
     const own = `${name} in the state ${problem}; a change may replace the instance`;
     return { is: "said", own, shared: [] };
   });
