@@ -145,6 +145,11 @@ export class PromiseChecker {
     this.made.get(beside)?.passed.add(id);
   }
 
+  /** The state does not note what a person has answered for this instance. */
+  forgetAnswers(id: string): void {
+    this.made.get(id)?.passed.clear();
+  }
+
   /** What a person has answered for the instance that a Diff of this run has shown for the resource. */
   #answered(urn: string, run: Pick<Poster, "engine">): ReadonlySet<string> {
     return this.#shownFor(urn, run)?.passed ?? new Set();

@@ -885,6 +885,8 @@ class HistoryRun {
     for (const { urn, id } of stack.resources) {
       if (before.some((held) => held.id === id)) continue;
       this.#checker.onIdReturned(urn, stack, id, { metFaults: new Set() });
+      // What the killed run was told about a name that other stacks may share is in no file.
+      if (this.#history.names === "explicit") this.#checker.forgetAnswers(id);
       const replaced = before.find((held) => held.urn === urn && !held.old);
       if (replaced && this.#checker.isAlive(replaced.id))
         this.#checker.violated(`\`settle\` lets ${id} take the place of ${replaced.id}`);
