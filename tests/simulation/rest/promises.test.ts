@@ -2,7 +2,7 @@
 import { test } from "@jest/globals";
 import { expectKeepPromises } from "../playing";
 
-const histories = 20_000;
+const histories = 10_000;
 
 /** This takes minutes of CPU, so far more on a machine that does something else, too. */
 const timeoutMs = 3_600_000;
