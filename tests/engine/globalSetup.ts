@@ -37,6 +37,7 @@ export async function prepareEngine(hosts: { languages?: readonly Language[] }):
   prepareStack(stack, toolchain.pulumi, PATH);
   Object.assign(process.env, {
     COMPUTE_TEST_PULUMI: toolchain.pulumi,
+    COMPUTE_TEST_VERSION: toolchain.version,
     COMPUTE_TEST_PATH: PATH,
     COMPUTE_TEST_STACK: stack,
     // Deriving the key takes half a second.

@@ -14,7 +14,7 @@ import { root } from "../../tools/support/paths";
 import { testUnless } from "../../tools/support/unless";
 import { languages, missingTools, withPlugin, type Language } from "./support/installing";
 import { ReleasePage } from "./support/releasePage";
-import { isOldest, plugin } from "./support/stack";
+import { missingBefore, plugin } from "./support/stack";
 import { Fixture } from "./support/fixture";
 
 const { name, version, pluginDownloadURL } = metadata;
@@ -97,7 +97,7 @@ test("a project of the YAML template downloads the plugin from the address of th
 });
 
 testUnless(
-  isOldest ? "the option is there from Pulumi 3.256 on" : undefined,
+  missingBefore("3.256.0", "`--server`"),
   "`pulumi package add --server` downloads the plugin, and the program then needs it from there",
   async () => {
     await using page = await ReleasePage.serve(await ensureArchive());

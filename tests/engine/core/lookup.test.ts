@@ -7,7 +7,7 @@ import { testUnless } from "../../../tools/support/unless";
 import { Fixture } from "../support/fixture";
 import { inlineProgram } from "../support/inlineProgram";
 import { instances, required } from "../support/programs";
-import { isOldest, tokens } from "../support/stack";
+import { missingBefore, tokens } from "../support/stack";
 
 const found = { id: "i-by-hand", name: "web-by-hand" } as const;
 
@@ -61,7 +61,7 @@ test.each([
 );
 
 testUnless(
-  isOldest ? "`exists` is there from Pulumi 3.274 on" : undefined,
+  missingBefore("3.274.0", "`exists`"),
   "`exists` says whether a server exists, and a create in doubt goes on with the server that was asked about",
   async () => {
     await using fixture = await Fixture.create({ token: tokens.live });

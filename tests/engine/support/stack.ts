@@ -22,6 +22,7 @@ import { executable } from "../../../provider/process/executable";
 import { ledgerFolders } from "../../../provider/ledger/folder";
 import { Ledger } from "../../../provider/ledger/ledger";
 import type { LedgerRecord } from "../../../provider/ledger/record";
+import { isOlder } from "../../../provider/version";
 import { fileBackend, ownPulumi } from "../../../tools/support/ownPulumi";
 import { root, toolsDir } from "../../../tools/support/paths";
 import { encryptionSalt, passphrase } from "./engineLogs";
@@ -284,6 +285,17 @@ export class Stack implements AsyncDisposable {
 
 /** Whether the engine is the oldest supported one, which writes no logs, and has neither `pulumi do` nor `state taint`. */
 export const isOldest = process.env["COMPUTE_TEST_ENGINE"] === "oldest";
+
+/** The version of the engine at hand: "3.276.0". Empty in tests without an engine. */
+export const engineAtHand = process.env["COMPUTE_TEST_VERSION"] ?? "";
+
+/** Whether the engine at hand is older than this version: it may be a person's own one. */
+export const isBefore = (version: string) => isOlder(engineAtHand, version);
+
+/** Why a test is skipped that needs what engines have from this version on. Undefined if the engine at hand has it. */
+export function missingBefore(version: string, what: string): string | undefined {
+  return isBefore(version) ? `an engine before ${version} has no ${what}` : undefined;
+}
 
 /** All records in the ledger of the stack's Pulumi home: those of the creates in doubt. */
 export function recordsOf({ home }: Stack): LedgerRecord[] {

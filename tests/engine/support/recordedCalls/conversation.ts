@@ -6,7 +6,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "no
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { root } from "../../../../tools/support/paths";
-import { isOldest } from "../stack";
+import { isBefore } from "../stack";
 import type { LoggedCall } from "./callLog";
 
 export interface Conversation {
@@ -138,24 +138,24 @@ function fileOf(command: string, isOlder: boolean): string {
 
 const read = (file: string) => JSON.parse(readFileSync(file, "utf8")) as Conversation;
 
-/** Returns the conversation with the engine at hand. @throws if the command has none */
-export function readConversation(command: string): Conversation {
-  const older = fileOf(command, true);
-  return read(isOldest && existsSync(older) ? older : fileOf(command, false));
-}
+/** Returns the conversation with an engine of today. @throws if the command has none */
+export const readConversation = (command: string) => read(fileOf(command, false));
+
+/** Whether the engine at hand makes other calls than an engine of today. */
+export const isOtherEngine = isBefore("3.274.0");
 
 export const allConversations = () =>
   globSync("**/*.json", { cwd: folder }).map((file) => read(join(folder, file)));
 
 /**
- * Writes a conversation, with a line for each call. Of the oldest engine, which sends no Cancel, only one whose Reads differ is written.
+ * Writes a conversation, with a line for each call. Of an older engine, only one whose Reads differ is written: 3.180 sends no Cancel.
  * The `is` of a call that was recorded before stays.
  */
 export function writeConversation({ engine, command, calls }: Conversation): void {
-  const file = fileOf(command, isOldest);
+  const file = fileOf(command, isOtherEngine);
   const reads = (all: readonly Call[]) =>
     withoutOccasions(all).filter(({ call }) => call === "Read");
-  if (isOldest && isDeepStrictEqual(reads(read(fileOf(command, false)).calls), reads(calls)))
+  if (isOtherEngine && isDeepStrictEqual(reads(readConversation(command).calls), reads(calls)))
     return;
   const before = existsSync(file) ? read(file).calls : [];
   const known = before.map(({ is, ...call }) => ({ is, text: JSON.stringify(call) }));
