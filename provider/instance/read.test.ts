@@ -251,6 +251,8 @@ test.each(["ACTIVE", "OFFLINE", "PROVISIONING", "REBOOTING"])(
     expect([...world.messages.warnings, ...next.messages.warnings]).toEqual([]);
     // A create that is in doubt may still take it over.
     expect(next.session.state.shown.has("i-1")).toBe(false);
+    // Even if it is gone from a listing that proves nothing, no `up` goes on waiting for it.
+    world.service.instances.delete("i-1");
     world.service.unreadable = 1;
     await world.clock.sleep(5000);
     expect(await readInstance(next.session, read, "external")).toMatchObject({ outputs });

@@ -43,8 +43,15 @@ export async function readInstance(
   const { verdict, origin } = await askAbout(session, before, operation, stake);
   if (verdict.kind === "open") {
     const why = whyOpen(verdict, session);
-    if (occasion !== "lookup") return answerUnchanged(session, before, why);
-    throw new OperationFailed(`instance ${id} is not in the listing, but may still exist: ${why}`);
+    if (occasion === "lookup")
+      throw new OperationFailed(
+        `instance ${id} is not in the listing, but may still exist: ${why}`,
+      );
+    warnOfUnchanged(session, before, why);
+    // No `up` waits for what a `.get()` has read.
+    if (occasion === "external" || !before.isUnfinished) return before;
+    const own = `instance ${id} was not finished when last seen`;
+    throw unfinishedInstance(before, own, ". The next `pulumi up` goes on waiting for it");
   }
   if (verdict.kind === "absent") {
     if (isAbsenceActedOn) return undefined;
@@ -129,23 +136,13 @@ function lackOf(session: Session, instance: Instance, item: ListItem): string | 
   return port === undefined ? undefined : `its port ${port} had not answered`;
 }
 
-/**
- * Returns the state as it is, for a refresh.
- *
- * @throws InstanceUnfinished if the state has the instance as unfinished
- */
-function answerUnchanged(
+/** Warns that the state stays as it is. */
+function warnOfUnchanged(
   { notices, ctx }: Pick<Session, "notices" | "ctx">,
-  before: Instance,
+  { urn }: Instance,
   why: string,
-): Instance {
-  const { id, urn } = before;
+): void {
   const own = "the instance is not in the listing, but the state keeps it unchanged";
   notices.warnOfFinding({ own, shared: [`: ${why}`] }, urn);
   ctx.messages.status(urn, "kept unchanged in the state, although no listing shows it");
-  if (before.isUnfinished) {
-    const clause = `instance ${id} was not finished when last seen`;
-    throw unfinishedInstance(before, clause, ". The next `pulumi up` goes on waiting for it");
-  }
-  return before;
 }
