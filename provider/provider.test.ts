@@ -1,4 +1,6 @@
 /** Tests of the provider as a whole, with a fake service and a real ledger. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, expect, jest, test } from "@jest/globals";
 import type { SettingWords } from "./api/requestError";
 import { Engine } from "./engine";
@@ -20,9 +22,11 @@ import {
   liveToken,
   scene,
   scopeId,
+  testToken,
   urnOf,
   type Scene,
 } from "./testing/scene";
+import { temporaryFolder } from "./testing/temporaryFolder";
 
 afterEach(() => void jest.restoreAllMocks());
 
@@ -459,22 +463,49 @@ test("while an engine runs the program of one stack, none of its processes delet
   await provider.delete(removal);
 });
 
-test("recorded settings that can't work are refused by the call that needs them, and those of a program in Configure", async () => {
-  const world = scene();
-  const lacking = { args: propertyMap({}), scope: scopeId };
-  const recorded = createProvider(world.ctx);
-  await recorded.configure(lacking);
-  expect((await recorded.check(check)).failures).toEqual([]);
-  expect((await errorOf(recorded.delete(removal))).message).toContain("lacks settings");
-  recorded.cancel("finished");
-  const ofProgram = createProvider(world.ctx);
-  await ofProgram.checkConfig({ urn: ownUrn, news: settings });
-  expect((await errorOf(ofProgram.configure(lacking))).message).toContain("lacks settings");
-  // A person has typed it for this run.
-  world.ctx.env["COMPUTE_LEFTOVERS"] = "WARN";
-  const mistyped = createProvider(world.ctx);
-  expect((await errorOf(mistyped.configure(lacking))).message).toContain("COMPUTE_LEFTOVERS");
-});
+const { apiToken: _, ...tokenless } = settings;
+test.each<[string, Record<string, PropertyValue>, (file: string) => NodeJS.ProcessEnv, string]>([
+  ["lack what is needed", {}, () => ({}), "lacks settings"],
+  [
+    "require another kind of token",
+    { ...settings, requireTokenKind: "test" },
+    () => ({}),
+    "the token in compute:apiToken is a live one",
+  ],
+  [
+    "leave out the token, beside two of the environment,",
+    tokenless,
+    (file) => ({ COMPUTE_API_TOKEN: testToken, COMPUTE_API_TOKEN_FILE: file }),
+    "hold different tokens",
+  ],
+  [
+    "leave out the token, whose file can't be read,",
+    tokenless,
+    (file) => ({ COMPUTE_API_TOKEN_FILE: `${file}-of-another` }),
+    "does not exist",
+  ],
+])(
+  "recorded settings that %s are refused by the call that needs them, and those of a program in Configure",
+  async (_, given, env, words) => {
+    const world = scene();
+    const file = join(temporaryFolder(), "token");
+    writeFileSync(file, liveToken);
+    Object.assign(world.ctx.env, env(file));
+    const wrong = { args: propertyMap(given), scope: scopeId };
+    const recorded = createProvider(world.ctx);
+    await recorded.configure(wrong);
+    expect((await recorded.check(check)).failures).toEqual([]);
+    expect((await errorOf(recorded.delete(removal))).message).toContain(words);
+    recorded.cancel("finished");
+    const ofProgram = createProvider(world.ctx);
+    await ofProgram.checkConfig({ urn: ownUrn, news: settings });
+    expect((await errorOf(ofProgram.configure(wrong))).message).toContain(words);
+    // A person has typed it for this run.
+    world.ctx.env["COMPUTE_LEFTOVERS"] = "WARN";
+    const mistyped = createProvider(world.ctx);
+    expect((await errorOf(mistyped.configure(wrong))).message).toContain("COMPUTE_LEFTOVERS");
+  },
+);
 
 test("with PULUMI_DEBUG_PROVIDERS, a refused configuration has the advice for its own settings", async () => {
   const { provider } = await configured();

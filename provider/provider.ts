@@ -10,7 +10,6 @@ import {
   OperationCanceled,
   OperationFailed,
   Reported,
-  wholeOf,
 } from "./errors";
 import { invoke, listInstances } from "./functions/functions";
 import { checkInstance } from "./instance/check";
@@ -105,7 +104,7 @@ class ComputeProvider implements calls.Provider {
     hiddenRequest: Disposable,
   ): Promise<calls.CheckResponse> {
     const { urn, olds } = request;
-    const { session, engine } = this.#run;
+    const { session, engine, notices } = this.#run;
     const imported = engine.check(request);
     if (imported && session) noteImport(session, imported);
     const { findings, ...checked } = checkInstance(request, {
@@ -116,10 +115,7 @@ class ComputeProvider implements calls.Provider {
     if (checked.failures.length > 0) return checked;
     const warning = await userDataWarning(checked.inputs, olds);
     if (warning) findings.push(warning);
-    for (const finding of findings) {
-      if (session) session.notices.warnOfFinding(finding, urn);
-      else this.#ctx.messages.warning(wholeOf(finding), urn);
-    }
+    for (const finding of findings) notices.warnOfFinding(finding, urn);
     const inputs = session ? inputsForState(session, request, checked.inputs) : checked.inputs;
     if (inputs === checked.inputs) return checked;
     // The state is to hold a hash of the user data, so the text is hidden only for as long as the session keeps it.
@@ -161,9 +157,8 @@ class ComputeProvider implements calls.Provider {
 
   /** Leaves out of an error what another instance of the run was told. */
   #shorten(error: unknown, urn: string | undefined): void {
-    const { session } = this.#run;
-    if (session && urn !== undefined && error instanceof Reported && isReport(error.says))
-      error.say(session.notices.linesOf(error.says, urn));
+    if (urn !== undefined && error instanceof Reported && isReport(error.says))
+      error.say(this.#run.notices.linesOf(error.says, urn));
   }
 
   /** Returns the call that performs an operation of the session. `done`: as in `#perform`. */

@@ -7,9 +7,10 @@ import { resolveSettings, settingVariables } from "./config/configuration";
 import { decideForRun, wordsForRun } from "./config/oneRun";
 import type { Settings } from "./config/settings";
 import type { ProviderContext } from "./context";
-import { OperationFailed } from "./errors";
+import { OperationFailed, type Said } from "./errors";
 import { reportInDoubt } from "./create/inDoubt";
 import type { CancelReason, ConfigureRequest } from "./pulumi/calls";
+import { Notices } from "./session/notices";
 import { runPatienceMs, Session } from "./session/session";
 
 /** What holds until the next run begins in this process. */
@@ -20,9 +21,11 @@ export class Run {
   readonly #id: string;
   /** What the calls are about. */
   readonly engine: Engine;
+  /** What it says of several instances, also if it has no session. */
+  readonly notices: Notices;
   #session: Session | undefined;
   /** Why the recorded settings make no session. */
-  #refusal: Error | undefined;
+  #refusal: Said | undefined;
   #configurationKey = "";
   /** The variables that decide for one run, as assignments. */
   #assignments: readonly string[] = [];
@@ -34,6 +37,7 @@ export class Run {
     // With its process id, a person finds a run that is in the way (`displayRun`).
     this.#id = `${process.pid}_${Buffer.from(randomBytes(6)).toString("hex")}`;
     this.engine = new Engine(ctx, "recorded", this.#id);
+    this.notices = new Notices(ctx);
   }
 
   /** Undefined until Configure, and if the recorded settings can't work. */
@@ -44,9 +48,8 @@ export class Run {
   /** @throws OperationFailed if there is no session */
   needSession(): Session {
     if (this.#session) return this.#session;
-    throw (
-      this.#refusal ??
-      new OperationFailed("the compute provider was called before it was configured")
+    throw new OperationFailed(
+      this.#refusal ?? "the compute provider was called before it was configured",
     );
   }
 
@@ -69,8 +72,9 @@ export class Run {
     try {
       resolved = resolveSettings(args, this.#ctx, places);
     } catch (error) {
-      if (engine.kind !== "recorded" || this.#session) throw error;
-      this.#refusal = error as Error;
+      const isForLater = engine.kind === "recorded" && !this.#session;
+      if (!isForLater || !(error instanceof OperationFailed)) throw error;
+      this.#refusal = error.says;
       return;
     }
     const { settings, variables, assignments } = decideForRun(resolved, env);
@@ -84,6 +88,7 @@ export class Run {
     engine.configured(settings);
     this.#session = new Session(settings, this.#ctx, () => signal, {
       sessionId: this.#id,
+      notices: this.notices,
       ...places,
       scope,
       variables: { ...places.variables, ...variables },
@@ -101,18 +106,18 @@ export class Run {
   /** Ends the waits (`Provider.cancel`), and says what the run leaves behind or in doubt. */
   cancel(reason: CancelReason): void {
     this.engine.end(reason);
-    if (this.#session) this.#endSession(this.#session, reason);
+    if (reason !== "engineGone") this.#report(reason, this.#session);
     this.#cancellation.abort(new Canceled());
   }
 
-  #endSession(session: Session, reason: CancelReason): void {
-    if (reason === "engineGone") return;
-    session.retained.report();
-    session.notices.reportFindings();
+  #report(reason: CancelReason, session: Session | undefined): void {
+    session?.retained.report();
+    this.notices.reportFindings();
+    if (!session) return;
     // A preview that goes on to an `up` leaves this to it.
     const set = this.engine.isActing || this.#hasFailed ? this.#assignments.join(", ") : "";
-    if (set !== "" && session.notices.markSaid(set))
-      session.ctx.messages.info(
+    if (set !== "" && this.notices.markSaid(set))
+      this.#ctx.messages.info(
         `set in this run: ${set}. Unset what you did not type with the command`,
       );
     // After an interrupt, a second Ctrl-C may end the engine before it saves the replies. So `finished` then proves

@@ -227,6 +227,11 @@ const causes: Readonly<Record<string, Cause>> = {
     await world.clock.sleep(5000);
     return await create(world, count, {}, { preview: true });
   },
+  "recorded settings that can't work": async (world, count) => {
+    world.provider.renew();
+    await world.provider.configure({ ...configuration, args: propertyMap({}) });
+    return await create(world, count);
+  },
   "a create that goes on": async (world, count) => {
     void killAfterPosts(world, count);
     await create(world, count);
@@ -260,6 +265,7 @@ test.each([
   ["a lost answer", 3, 7, 22],
   ["another run that creates", 2, 6, 21],
   ["a create that goes on", 3, 7, 22],
+  ["recorded settings that can't work", 6, 10, 25],
 ])("%s: 1, 5 and 20 instances have %i, %i and %i lines", async (cause, ...expected) => {
   const found = [];
   for (const count of [1, 5, 20]) {
@@ -307,15 +313,22 @@ test("if an error hook asks again, each instance is told the whole, since the er
 
 // ── What Check finds ──────────────────────────────────────────────────────────────────────────────
 
-test.each<[string, Inputs, ...number[]]>([
-  ["user data that cloud-init ignores", { userData: "echo hello\n" }, 3, 4, 4],
-  ["a name that another resource has, too", { name: "web" }, 0, 3, 3],
+/** A preview in which a setting is not known yet: the engine sends no Configure. */
+function notConfigured(): Pick<World, "provider" | "messages"> {
+  const { ctx, messages } = scene();
+  return { provider: createProvider(ctx), messages };
+}
+
+test.each<[string, typeof notConfigured | typeof configured, Inputs, ...number[]]>([
+  ["user data that cloud-init ignores", configured, { userData: "echo hello\n" }, 3, 4, 4],
+  ["the same before Configure", notConfigured, { userData: "echo hello\n" }, 3, 4, 4],
+  ["a name that another resource has, too", configured, { name: "web" }, 0, 3, 3],
 ])(
   "%s: 1, 5 and 20 instances have lines, which count further instances",
-  async (_, inputs, ...expected) => {
+  async (_, begin, inputs, ...expected) => {
     const found = [];
     for (const count of [1, 5, 20]) {
-      const { provider, messages } = await configured();
+      const { provider, messages } = await begin();
       for (let n = 0; n < count; n++) {
         const news = inputsOf({ name: nameOf(n), ...inputs });
         const asked = { urn: urnOf(nameOf(n)), olds: propertyMap({}), news };

@@ -76,21 +76,24 @@ export function resolveSettings(
 ): Settings {
   const { values, problems } = readSettings(args, source);
   if (problems.length > 0) {
-    throw new OperationFailed([
-      "the provider's configuration can't be used:",
-      ...problems.map((problem) => `  ${say(problem, places)}`),
-      "Correct each setting in the place where it is set, and run again.",
-    ]);
+    throw new OperationFailed({
+      own: "the provider's configuration can't be used",
+      shared: [
+        ":",
+        ...problems.map((problem) => `  ${say(problem, places)}`),
+        "Correct each setting in the place where it is set, and run again.",
+      ],
+    });
   }
   const { baseUrl, apiToken } = values;
   if (baseUrl !== undefined && apiToken !== undefined) {
     return settingsFrom({ ...values, baseUrl, apiToken });
   }
   const missing = (["baseUrl", "apiToken"] as const).filter((name) => values[name] === undefined);
-  throw new OperationFailed([
-    "the provider lacks settings that it needs:",
-    ...missing.map((name) => `  compute:${name}: ${whereToSet(name, places)}`),
-  ]);
+  throw new OperationFailed({
+    own: "the provider lacks settings that it needs",
+    shared: [":", ...missing.map((name) => `  compute:${name}: ${whereToSet(name, places)}`)],
+  });
 }
 
 /**

@@ -1,10 +1,10 @@
-/** What a session says once, although it concerns several instances. */
+/** What a run says once, although it concerns several instances. */
 import { logicalName } from "../pulumi/urn";
 import type { ProviderContext } from "../context";
 import { wholeOf, type Report } from "../errors";
 import { Once } from "../once";
 
-/** Says what concerns more than one operation of a session. */
+/** Says what concerns more than one call of a run, or of a command. */
 export class Notices {
   readonly #ctx: ProviderContext;
   readonly #said = new Once();

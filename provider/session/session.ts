@@ -27,6 +27,8 @@ export interface SessionOptions {
   scope?: string | undefined;
   /** What the calls are about. A command gets no calls, and a person gives its settings as a program does. */
   engine: Engine;
+  /** What the run says of several instances. By default, nothing is said yet. */
+  notices?: Notices;
   /** The URN of the explicit provider resource. Undefined for a default provider. */
   providerUrn?: string | undefined;
   /** The environment variables, or the options of a command, from which some settings come. */
@@ -97,7 +99,7 @@ export class Session {
     const { engine } = options;
     this.engine = engine;
     // Each part is given the parts above it.
-    this.notices = new Notices(ctx);
+    this.notices = options.notices ?? new Notices(ctx);
     this.retained = new RetainedInstances(ctx, this.places);
     this.ledger = new Ledger({
       folder: engine.kind === "stateless" ? undefined : ledgerFolder(ctx.env),
