@@ -143,22 +143,25 @@ class ComputeProvider implements calls.Provider {
       return await operation(this.#hideSecrets(request));
     } catch (error) {
       this.#run.noteFailure();
-      const { urn, id } = request;
+      const { id } = request;
       const own = asOurError(
         error,
         `${id === undefined ? "nothing was" : `instance ${id} was not`} ${done}`,
       );
-      // The error of a step that is skipped reaches nobody, so it is no first one to which others could refer.
-      const isSkipped = this.#run.engine.isActing && request.preview === true;
-      if (!isSkipped) this.#shorten(own, urn);
+      this.#shorten(own, request);
       throw own;
     }
   }
 
   /** Leaves out of an error what another instance of the run was told. */
-  #shorten(error: unknown, urn: string | undefined): void {
-    if (urn !== undefined && error instanceof Reported && isReport(error.says))
-      error.say(this.#run.notices.linesOf(error.says, urn));
+  #shorten(
+    error: unknown,
+    { urn, preview }: { urn?: string | undefined; preview?: boolean },
+  ): void {
+    if (urn === undefined || !(error instanceof Reported) || !isReport(error.says)) return;
+    // In an `up`, an error of a preview is of a step that is skipped, and reaches nobody. So only such errors refer to it.
+    const reader = preview ? "preview" : "everybody";
+    error.say(this.#run.notices.linesOf(error.says, urn, reader));
   }
 
   /** Returns the call that performs an operation of the session. `done`: as in `#perform`. */

@@ -17,10 +17,17 @@ export class Notices {
     this.#ctx = ctx;
   }
 
-  /** Returns what is said of the instance of `urn`: the whole, or one line if another instance was told the shared part. */
-  linesOf(report: Report, urn: string): readonly string[] {
+  /**
+   * Returns what is said of the instance of `urn`: the whole, or one line if another instance was told the shared part. `reader`: who has
+   * read what is said with it.
+   */
+  linesOf(
+    report: Report,
+    urn: string,
+    reader: "everybody" | "preview" = "everybody",
+  ): readonly string[] {
     const { own, requests: [request] = [] } = report;
-    const subject = sharedSubject(report);
+    const subject = `${reader} ${sharedSubject(report)}`;
     const requestId = request?.service.requestId;
     const first = this.#told.get(subject);
     // An error hook makes the engine repeat the call, and only the last answer is shown: this one, but perhaps not that of `first`.
