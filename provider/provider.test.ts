@@ -300,24 +300,50 @@ test("a Ctrl-C before anything was changed is reported as such, and a new engine
   expect((await provider.create(creation)).id).toBe("i-1");
 });
 
-test("an Update by which an error hook repeats a create has the time-out of a create, and each failure carries the id (G1)", async () => {
-  const { provider, service, clock } = await configured();
-  service.posts.push((body, _signals, service) => service.accept(body));
-  const failed = await errorOf(provider.create({ ...creation, timeoutSeconds: 5 }));
-  const { id, state } = failed as InstanceUnfinished;
+/** A create that has failed with an id, and the Update by which an error hook repeats it. */
+async function failedCreate(given: Record<string, PropertyValue> = {}) {
+  const world = await configured();
+  world.service.posts.push((body, _signals, service) => service.accept(body));
+  const creating = { ...creation, inputs: inputsOf(given), timeoutSeconds: 5 };
+  const { id, state } = (await errorOf(world.provider.create(creating))) as InstanceUnfinished;
   const { inputs, outputs } = state;
   const held = { urn, id, oldInputs: inputs, oldOutputs: outputs, news: inputs };
-  const repeat = () => errorOf(provider.update({ ...held, timeoutSeconds: 5, preview: false }));
+  const repeat = (timeoutSeconds = 5) =>
+    world.provider.update({ ...held, timeoutSeconds, preview: false });
+  return { ...world, id, repeat };
+}
+
+test("an Update by which an error hook repeats a create has the time-out of a create, and each failure carries the id (G1)", async () => {
+  const { service, clock, id, repeat } = await failedCreate();
   const late = expect.stringContaining("5 s (customTimeouts.create)");
-  expect(await repeat()).toMatchObject({ name: "InstanceUnfinished", id, message: late });
+  expect(await errorOf(repeat())).toMatchObject({ name: "InstanceUnfinished", id, message: late });
   // Nothing brings it back, and this run can't create another one any more.
   service.instances.delete(id);
   await clock.sleep(5000);
   for (let time = 0; time < 2; time++) {
-    const gone = await errorOf(provider.update({ ...held, timeoutSeconds: 300, preview: false }));
+    const gone = await errorOf(repeat(300));
     expect(gone).toMatchObject({ name: "InstanceUnfinished", id });
     expect(gone.message).toMatch(/^instance i-1 is gone: .* to create it anew$/);
   }
+});
+
+test("an Update by which an error hook repeats a create fails while a port is silent, with the id, and succeeds once it answers (G1)", async () => {
+  const { service, dialer, id, repeat } = await failedCreate({ waitForPort: 22 });
+  service.set(id, { status: "ACTIVE" });
+  dialer.outcome = () => "silence";
+  const message = expect.stringMatching(
+    /port 22 .* did not answer .*5 s \(customTimeouts\.create\)/,
+  );
+  expect(await errorOf(repeat())).toMatchObject({ name: "InstanceUnfinished", id, message });
+  dialer.outcome = () => "answer";
+  expect(await repeat()).toMatchObject({ id, refreshBeforeUpdate: false });
+});
+
+test("an Update by which an error hook repeats a create succeeds without an address that the service never lists, with a warning", async () => {
+  const { service, messages, id, repeat } = await failedCreate();
+  service.set(id, { status: "ACTIVE", ipv4_public: undefined });
+  expect(await repeat()).toMatchObject({ id, refreshBeforeUpdate: false });
+  expect(messages.warnings).toEqual([expect.stringContaining("lists no public address")]);
 });
 
 test("the engine's run notes a call before the look that ends a doubt is awaited", async () => {
