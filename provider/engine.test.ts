@@ -1,6 +1,7 @@
 /**
  * Tests of the engine's run. They replay conversations of the real engine, which `tests/engine/support/recordedCalls` records.
- * What each call is about stands beside it, in the field `is`.
+ * What each call is about stands beside it, in the field `is`. In older/ are those recorded with 3.180 whose Reads differ from today's
+ * (it sends no Cancel), and that of 3.258 with an error hook, which 3.180 does not have.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -37,6 +37,8 @@
  *   replacement, and the Create of the replacement fails, no second Delete comes.
  * - A replacement may also give the resource another provider. Then the process of the new provider gets all calls up to the Create,
  *   and the Delete comes to a process that begins for it, with recorded settings. (Another provider alone replaces nothing.)
+ * - From 3.274 on, without a call: state migrations (before the Diffs), the waits of what `--target` leaves out (`waitURNs`), and the
+ *   removal of what is pending replacement, whose Delete has come before (`RemovePendingReplaceStep`).
  * - Cancel comes after Ctrl-C, and at the end of each run. (At the end, 3.180 sends only SIGINT.) What is said after it is shown from
  *   3.231 on.
  */
