@@ -97,7 +97,8 @@ export const sdkLanguages = {
     example: "go",
     install: shellBlock(`go get ${go.package}`),
     async complete(directory) {
-      // The Pulumi SDK of the generator's version.
+      // The Pulumi SDK of the generator's version, which has what the generated code calls. The generator itself would name
+      // 3.269.0, but Go's module proxy refused a module that this one needs (pulumi-cloud-sdk).
       const pulumi = requiredVersion("engine", "github.com/pulumi/pulumi/pkg/v3");
       writeFileSync(
         join(directory, "go.mod"),
