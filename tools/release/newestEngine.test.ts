@@ -1,11 +1,13 @@
 /** Tests the weekly check of the newest engine against a server of our own. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { beforeEach, expect, test } from "@jest/globals";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { serve } from "../../tests/support/serve";
 import { toolsBin } from "../support/paths";
-import { isLeftBehind, newestPulumi, pathFor } from "./newestEngine";
+import { missingGo, testUnless } from "../support/unless";
+import { isLeftBehind, newestPulumi, newestServed, pathFor } from "./newestEngine";
 
 /** Asks a server that has these pages. */
 async function newestOf(pages: Readonly<Record<string, string>>) {
@@ -51,6 +53,24 @@ test.each([
 
 let folder: string;
 beforeEach(() => void (folder = temporaryFolder()));
+afterEach(() => void jest.restoreAllMocks());
+
+testUnless(
+  missingGo(),
+  "the newest engine is the newest one that Go's module proxy serves",
+  async () => {
+    const module = join(folder, "github.com", "pulumi", "pulumi", "pkg", "v3", "@v");
+    mkdirSync(module, { recursive: true });
+    writeFileSync(join(module, "list"), "v3.299.0\nv3.300.1\nv3.300.0\n");
+    writeFileSync(join(module, "v3.300.1.info"), JSON.stringify({ Version: "v3.300.1" }));
+    jest.replaceProperty(process, "env", {
+      ...process.env,
+      GOPROXY: pathToFileURL(folder).href,
+      GOMODCACHE: join(folder, "cache"),
+    });
+    expect(await newestServed()).toBe("v3.300.1");
+  },
+);
 
 function fakePulumi(inFolder: string, script: string): string {
   const path = join(inFolder, "pulumi");

@@ -71,7 +71,7 @@ export async function tryNewestEngine(): Promise<void> {
     { projects: ["core"], env },
     { args: ["tests/engine/recordedCalls"], env },
   ]);
-  const behind = isLeftBehind(release.version);
+  const behind = isLeftBehind(await newestServed());
   if (behind === undefined) return;
   say(behind);
   process.exitCode = 1;
