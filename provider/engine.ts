@@ -54,6 +54,7 @@ import type {
 import type { Settings } from "./config/settings";
 import type { ProviderContext } from "./context";
 import type { Instance } from "./instance/instance";
+import { Once } from "./once";
 import type { Origin } from "./origin";
 import { hasUnknown, type PropertyMap } from "./pulumi/propertyValue";
 import { isStateless, stackOf } from "./pulumi/urn";
@@ -196,6 +197,8 @@ export class Engine {
   readonly texts = new Map<string, ScriptText>();
   /** Whether a call has come that changes something. The run of a preview gets none. */
   isActing = false;
+  /** What the run has said of files that can't be written. */
+  readonly said = new Once();
   /** How the run has ended. The creates that still run read this when they end. */
   ending: CancelReason | undefined;
   readonly #resources = new Map<string, Resource>();
@@ -211,7 +214,7 @@ export class Engine {
     kind: RunKind = "recorded",
     file: string = randomUUID(),
   ) {
-    this.#folder = new RunFolder(ctx, file);
+    this.#folder = new RunFolder(ctx, file, this.said);
     this.#kind = kind;
   }
 

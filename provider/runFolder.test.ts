@@ -1,11 +1,14 @@
 /** Tests of what the processes of one run tell each other, and of what a Delete in another process makes of it (G4). */
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { Engine } from "./engine";
-import { systemDisk } from "./ledger/disk";
-import { propertyMap } from "./pulumi/propertyValue";
-import { urnOf } from "./testing/scene";
+import { ledgerFolder } from "./ledger/folder";
+import { systemDisk, type Disk } from "./ledger/disk";
+import { createProvider } from "./provider";
+import { propertyMap, Secret } from "./pulumi/propertyValue";
+import { ready } from "./testing/fakeService";
+import { createOf, inputsOf, liveToken, scene, scopeId, urnOf } from "./testing/scene";
 import { temporaryFolder } from "./testing/temporaryFolder";
 
 const [web, other] = [urnOf("web"), urnOf("other")];
@@ -109,13 +112,44 @@ test("the folder of a killed run is removed after a week, and that of another ru
 });
 
 test("a folder that can't be written tells nothing, and breaks nothing", () => {
-  const fails = () => {
-    throw new Error("EROFS");
-  };
-  const { processOf } = processesIn(temporaryFolder(), { ...systemDisk, makeFolder: fails });
+  const { processOf } = processesIn(temporaryFolder(), unwritable("runs"));
   const [present, past] = [processOf(), processOf()];
   present.check({ urn: web, olds });
   present.hold(web, of("i-2"));
   expect(past.delete({ urn: web, id: "i-1" })).toEqual({ is: "removed" });
   present.end("finished");
 });
+
+test.each([
+  ["the folder of the run", "runs"],
+  ["the ledger", "ledger"],
+  ["both", "compute"],
+])("a run warns once if it can't write %s", async (_, folder) => {
+  const { ctx, service, messages } = scene();
+  const engineAddress = () => "127.0.0.1:1";
+  const provider = createProvider({ ...ctx, engineAddress, disk: unwritable(folder) });
+  const apiToken = new Secret(liveToken);
+  const args = propertyMap({ baseUrl: "https://api.example.com/v2", apiToken });
+  await provider.configure({ args, scope: scopeId });
+  const asked = { olds: propertyMap({}), randomSeed: new Uint8Array() };
+  // In the run after one whose Delete failed, no Create follows.
+  for (const name of ["web", "other"])
+    await provider.check({ ...asked, urn: urnOf(name), news: inputsOf({ name }) });
+  expect(messages.warnings).toHaveLength(folder === "ledger" ? 0 : 1);
+  service.posts.push(ready);
+  await provider.create(createOf());
+  const runs = join(ctx.env["PULUMI_HOME"] ?? "", "compute", "runs");
+  const named = folder === "ledger" ? ledgerFolder(ctx.env) : runs;
+  expect(messages.warnings).toEqual([
+    `warning the provider's files can't be written (EROFS): if this run is killed while it creates an instance, the next run may not know, and a resource that changes its provider may lose the old instance before the new one is ready. Check that ${named} is writable and that its disk has room`,
+  ]);
+});
+
+/** A disk on which the folder of this name, with all that is in it, can't be made. */
+function unwritable(name: string): Disk {
+  const makeFolder = (folder: string) => {
+    if (folder.split(sep).includes(name)) throw new Error("EROFS");
+    systemDisk.makeFolder(folder);
+  };
+  return { ...systemDisk, sync: async () => undefined, makeFolder };
+}

@@ -11,6 +11,8 @@ import { systemClock } from "./clock";
 import type { ProviderContext } from "./context";
 import { fingerprint } from "./fingerprint";
 import { systemDisk, type Disk } from "./ledger/disk";
+import { writeSubject, writeWarning } from "./ledger/ledger";
+import type { Once } from "./once";
 import { pulumiHome } from "./pulumi/home";
 import { isStateless, stackOf } from "./pulumi/urn";
 
@@ -26,21 +28,25 @@ const version = 1;
 const lifetimeMs = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * The folder of one run, as one of its processes reads and writes it. A disk error only means that nothing is told. `Line`: what a
- * process tells of a resource. The last line counts.
+ * The folder of one run, as one of its processes reads and writes it. A disk error only means that nothing is told, with a warning of
+ * what can't be written. `Line`: what a process tells of a resource. The last line counts.
  */
 export class RunFolder<Line extends { readonly urn: string }> {
   readonly #disk: Disk;
   readonly #clock: Pick<ProviderContext["clock"], "date">;
+  readonly #messages: ProviderContext["messages"] | undefined;
+  readonly #said: Once;
   /** Undefined if the engine has no address, as in tests. */
   readonly #folder: string | undefined;
   readonly #file: string;
   #stack: string | undefined;
   #hasEnded = false;
 
-  /** `file`: the name of this process's file, which no other process has. */
-  constructor(ctx: Partial<ProviderContext>, file: string) {
-    const { env = {}, engineAddress, disk = systemDisk, clock = systemClock } = ctx;
+  /** `file`: the name of this process's file, which no other process has. `said`: what the run has said already. */
+  constructor(ctx: Partial<ProviderContext>, file: string, said: Once) {
+    const { env = {}, engineAddress, disk = systemDisk, clock = systemClock, messages } = ctx;
+    this.#messages = messages;
+    this.#said = said;
     this.#disk = disk;
     this.#clock = clock;
     const address = engineAddress?.();
@@ -84,11 +90,14 @@ export class RunFolder<Line extends { readonly urn: string }> {
   #append(line: Header | Line): void {
     const folder = this.#folder;
     if (folder === undefined || this.#hasEnded) return;
-    attempt(() => {
+    try {
       // Another process may have removed the folder at its end.
       this.#disk.makeFolder(folder);
       this.#disk.append(this.#file, `${JSON.stringify(line)}\n`);
-    });
+    } catch (error) {
+      if (this.#said.add(writeSubject))
+        this.#messages?.warning(writeWarning(error, dirname(folder)));
+    }
   }
 
   /** Returns what the files of the other processes have. */

@@ -255,7 +255,7 @@ test("a session that can write nothing takes over no record, and says why", asyn
   const lock = () => ({ state: "failed" as const, [Symbol.dispose]: () => undefined });
   const { ledger } = open({ create: readOnly, replace: readOnly, lock });
   expect(ledger.takeOver(record)).toBe(false);
-  expect(warnings).toEqual([expect.stringContaining("the ledger can't be written (read-only)")]);
+  expect(warnings).toEqual([expect.stringContaining("files can't be written (read-only)")]);
 });
 
 test("a change that could not be written is written with the next one", () => {

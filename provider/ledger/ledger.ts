@@ -42,6 +42,8 @@ export interface LedgerOptions {
   warn: (message: string) => void;
   clock: { date(): Date };
   disk?: Disk | undefined;
+  /** What the run has said already. */
+  said?: Once;
 }
 
 /** The longest wait for a lock. Others hold it for milliseconds, to test it or to take a record over. */
@@ -66,7 +68,7 @@ export class Ledger {
   readonly #shown = new Map<string, Shown>();
   /** The sessions that were found dead, and so stay dead. */
   readonly #dead = new Set<string>();
-  readonly #said = new Once();
+  readonly #said: Once;
   #isOpened = false;
   #lock: Lock | undefined;
   /** The last sync that was asked for. */
@@ -77,12 +79,14 @@ export class Ledger {
   /** Set when the session has ended. Resolves when the lock is released. */
   #closed: Promise<void> | undefined;
 
-  constructor({ folder, session = "", warn, clock, disk = systemDisk }: LedgerOptions) {
+  constructor(options: LedgerOptions) {
+    const { folder, session = "", warn, clock, disk = systemDisk, said = new Once() } = options;
     this.#folder = folder;
     this.#session = session;
     this.#warn = warn;
     this.#clock = clock;
     this.#disk = disk;
+    this.#said = said;
   }
 
   // ── The records of this session ────────────────────────────────────────────────────────────────
@@ -424,15 +428,20 @@ export class Ledger {
   }
 
   #warnOfWrite(error: unknown): void {
-    this.#warnOnce(
-      "write",
-      `the ledger can't be written (${messageOf(error)}): if this run is killed while it creates an instance, the next run does not know, and a resource that changes its provider may lose the old instance before the new one is ready. Check that ${this.#folder} is writable and that its disk has room`,
-    );
+    this.#warnOnce(writeSubject, writeWarning(error, this.#folder));
   }
 
   #warnOnce(subject: string, message: string): void {
     if (this.#said.add(subject)) this.#warn(message);
   }
+}
+
+/** For `Once`: the warning of what can't be written, here or in the run's folder. */
+export const writeSubject = "write";
+
+/** Returns that warning. It holds for each of the two, since a run says it once. */
+export function writeWarning(error: unknown, folder = ""): string {
+  return `the provider's files can't be written (${messageOf(error)}): if this run is killed while it creates an instance, the next run may not know, and a resource that changes its provider may lose the old instance before the new one is ready. Check that ${folder} is writable and that its disk has room`;
 }
 
 function contentOf(record: LedgerRecord): string {

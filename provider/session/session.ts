@@ -107,6 +107,7 @@ export class Session {
       warn: (text) => ctx.messages.warning(text),
       clock: ctx.clock,
       disk: ctx.disk,
+      said: engine.said,
     });
     this.operations = new Operations(ctx, canceled);
     const { operations, places } = this;
