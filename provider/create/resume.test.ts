@@ -10,6 +10,7 @@ import { leaveInDoubt, ledgerRecord } from "../testing/ledgerRecord";
 import {
   createOf,
   errorOf,
+  held,
   inputsOf,
   linesAt100,
   liveToken,
@@ -106,6 +107,18 @@ test("an instance whose id no engine was given is taken over without a POST, wit
   ]);
   expect(postsTo(world)).toBe(0);
   expect(records(world)).toMatchObject([{ id: "i-1", givenBy: world.session.id }]);
+});
+
+test("an instance that is taken over has what the state knew, what it replaces, and what its create let run", async () => {
+  const world = await afterKill({ record: { id: "i-1", before: ["i-passed"] } });
+  world.service.has("i-1", { name: generated(1) });
+  const { engine } = world.session;
+  engine.check({ urn, olds: inputsOf() });
+  const replaced = { id: "i-0", isUnfinished: false, known: ["i-known"] };
+  engine.diff({ urn, news: inputsOf() }, replaced);
+  const { outputs } = await create(world);
+  expect(held(outputs).known).toEqual(["i-known", "i-0", "i-passed"]);
+  expect(postsTo(world)).toBe(0);
 });
 
 test("the one new instance of a generated name is taken over, although the service has added a domain", async () => {

@@ -50,11 +50,12 @@ test("a refresh updates status, address and origin, and keeps the rest", async (
   const world = scene();
   world.service.accountAnswer = () => ({ id: "acc-1" });
   world.service.has("i-1", { name: "web", status: "OFFLINE" });
-  const read = await refresh(world);
+  const kept = { flavorId: "flavor-1", __known: ["i-0"] };
+  const read = await refresh(world, propertyMap({ ...stateOf(world), ...kept }));
   expect(read).toMatchObject({
     id: "i-1",
     inputs: inputsOf(),
-    outputs: { status: "OFFLINE", ipv4: "203.0.113.9", flavorId: "flavor-1" },
+    outputs: { status: "OFFLINE", ipv4: "203.0.113.9", ...kept },
   });
   expect(held(read?.outputs).origin?.account).toBe("acc-1");
   expect(world.messages.warnings).toEqual([

@@ -61,9 +61,10 @@ test("a wait that ended early is continued, for the same instance (G1)", async (
   world.service.listFaults.push(undefined, undefined, () =>
     world.service.set("i-1", { status: "ACTIVE" }),
   );
-  const before = propertyMap({ ...acceptedOutputs(world), __run: "an-earlier-run" });
+  const kept = { __run: "an-earlier-run", __known: ["i-0"] };
+  const before = propertyMap({ ...acceptedOutputs(world), ...kept });
   const outputs = await update(world, unfinished(before));
-  expect(outputs).toMatchObject({ status: "ACTIVE", __run: "an-earlier-run" });
+  expect(outputs).toMatchObject({ status: "ACTIVE", ...kept });
   expect("__unfinished" in outputs).toBe(false);
   expect(world.service.count("create")).toBe(0);
 });
