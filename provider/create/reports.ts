@@ -250,15 +250,20 @@ function waysPast([first]: readonly Leftover[], spec: CreateSpec, { variables }:
     ? oneRunCommands.replaceTainted
     : oneRunCommands.besideLeftovers;
   if (!first) return [`To create it all the same: \`${command}\``];
-  // What a name alone leaves open, `settle` can't tell either.
-  const takeOver =
-    first.why === "tag"
-      ? settleLine()
-      : `To take it over: \`${importCommand({ urn, provider }, first.id)}\`, or remove it at the service.`;
   const second = tokenKind === "live" ? "a second one, which is billed, too" : "a second one";
-  // Without a Diff, as with --replace, the state's own instance and what was let run look like any other.
-  const goOn = `If it was let run on purpose: \`${command}\` (with --replace: before the same command) creates ${second}.`;
-  return [takeOver, goOn];
+  // A Delete that follows may refuse. It then names the next way: `retain` would here let go what nobody has asked about.
+  const goOn = `\`${command}\`, with the same options, creates ${second}.`;
+  // Without a Diff, as with --replace, the state's own instance and what was let run look like any other. `settle` tells them.
+  if (first.why === "tag")
+    return [
+      settleLine(),
+      `If that does not name it, a state has it, or it was let run on purpose: ${goOn}`,
+    ];
+  // What a name alone leaves open, `settle` can't tell either.
+  return [
+    `To take it over: \`${importCommand({ urn, provider }, first.id)}\`, or remove it at the service.`,
+    `If it was let run on purpose: ${goOn}`,
+  ];
 }
 
 const listedAs = {

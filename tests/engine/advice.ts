@@ -208,6 +208,7 @@ export const advice: readonly Advice[] = [
         "replaceAgain",
         "--replace creates nothing with compute:leftovers fail",
       ),
+      "a live one": core("replaceAgain", "%s of a live instance: the command that the stop alone"),
     },
   },
   {
@@ -215,9 +216,10 @@ export const advice: readonly Advice[] = [
     text: "oneRunCommands.replaceTainted",
     ways: {
       "--replace, and a taint": core("replaceAgain", "%s of a live instance that no delete can"),
+      replacementTrigger: leftovers("where a replacementTrigger has changed"),
     },
   },
-  { file: "provider/create/reports.ts", text: "If it was let run on purpose: ", ways: { part } },
+  { file: "provider/create/reports.ts", text: ", with the same options, creates", ways: { part } },
   {
     file: "provider/create/reports.ts",
     text: "To create it all the same: ",

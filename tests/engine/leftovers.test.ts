@@ -6,7 +6,7 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { Fixture, hangs, lists } from "./support/fixture";
-import { instances, oneInstance } from "./support/programs";
+import { instances, oneInstance, required } from "./support/programs";
 import { live, onNewMachine, settle } from "./support/settling";
 import { tokens, type Stack } from "./support/stack";
 import { expectAgreement, printed, typePrinted, urnOf } from "./support/typing";
@@ -66,6 +66,30 @@ test("with compute:leftovers fail and a name that the program chose, the printed
     instances({ web: { inputs: { name: "web-1" } }, db: { inputs: { name: "web-1" } } }),
   );
   expect(await stack.fail("up")).toContain('"db" may have an instance already');
+});
+
+test("where a replacementTrigger has changed, the command that the stop prints makes the second one, and lets the first run", async () => {
+  await using fixture = await Fixture.create({ token: tokens.live });
+  const { stack } = fixture;
+  const triggerBy = (replacementTrigger: string) =>
+    stack.javascript(`
+      const { CustomResource } = require("@pulumi/pulumi");
+      const options = ${JSON.stringify({ replacementTrigger })};
+      new CustomResource("compute:index:Instance", "web", ${JSON.stringify(required)}, options);
+    `);
+  triggerBy("first");
+  await stack.up();
+  const [old = ""] = fixture.ids();
+  triggerBy("second");
+
+  const stopped = await stack.typeFailing("COMPUTE_DELETE_POLICY=retain pulumi up");
+  expect(stopped).toContain('nothing was created: "web" may have an instance already');
+  expect(fixture.posts()).toBe(1);
+  await typePrinted(fixture, stopped, "COMPUTE_LEFTOVERS");
+
+  const [, made = ""] = fixture.ids();
+  await expectAgreement(fixture, [made]);
+  expect(fixture.ids()).toEqual([old, made]);
 });
 
 test("with compute:leftovers fail and an incomplete listing, the printed up creates it all the same", async () => {

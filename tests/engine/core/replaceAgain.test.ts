@@ -2,11 +2,13 @@
 import { expect, test } from "@jest/globals";
 import { destroyPath, Fixture } from "../support/fixture";
 import { isOldest, tokens } from "../support/stack";
-import { printed } from "../support/typing";
+import { expectAgreement, printed } from "../support/typing";
 
 const named = "new instances are created, although these may be left over from earlier creates";
 
-test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
+const hows = isOldest ? ["--replace"] : ["--replace", "taint"];
+
+test.each(hows)(
   "%s of an instance that was just created makes a second one, and destroys the first",
   async (how) => {
     await using fixture = await Fixture.create({
@@ -31,7 +33,7 @@ test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
   },
 );
 
-test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
+test.each(hows)(
   "%s of a live instance that no delete can destroy is refused, also with a typed policy, and works with both variables that the message then names",
   async (how) => {
     await using fixture = await Fixture.create({ token: tokens.live });
@@ -43,7 +45,7 @@ test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
     if (how === "taint") await taint();
 
     const refused = await stack.fail("up", ...replacing);
-    expect(refused).toContain("(with --replace: before the same command)");
+    expect(refused).toContain("with the same options");
     expect(refused).toContain("docs/recover.md#leftovers");
     expect(fixture.ids()).toEqual([id]);
     if (how === "taint") {
@@ -60,6 +62,32 @@ test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
     await stack.type(typed(printed(stopped, "COMPUTE_LEFTOVERS")));
     expect(fixture.ids()).toEqual([id, (await stack.instance()).id]);
     await stack.expectNothingToDo();
+  },
+);
+
+test.each(hows)(
+  "%s of a live instance: the command that the stop alone prints makes the second one, and that of the refused delete lets the first run",
+  async (how) => {
+    await using fixture = await Fixture.create({ token: tokens.live });
+    const { stack } = fixture;
+    await stack.up();
+    const { id = "", urn } = await stack.instance();
+    if (how === "taint") await stack.succeed("state", "taint", urn, "--yes");
+    const replacing = how === "taint" ? [] : ["--replace", urn];
+    const stopped = await stack.fail("up", ...replacing);
+    expect(stopped).toContain("If that does not name it, a state has it");
+
+    // Of a resource that is not tainted, `settle` can't know that it is to be replaced.
+    const settled = await stack.type(printed(stopped, "settle"));
+    expect(settled.includes(id)).toBe(how === "taint");
+    const command = [printed(stopped, "COMPUTE_LEFTOVERS"), ...replacing].join(" ");
+    const refused = await stack.typeFailing(command);
+    expect(refused).toContain(`instance ${id} was not deleted`);
+    await stack.type(printed(refused, "COMPUTE_DELETE_POLICY=retain pulumi up"));
+
+    const [, second = ""] = fixture.ids();
+    await expectAgreement(fixture, [second]);
+    expect(fixture.ids()).toEqual([id, second]);
   },
 );
 
