@@ -4,6 +4,7 @@
  */
 import { expect, test } from "@jest/globals";
 import { destroyPath, Fixture, lists } from "./support/fixture";
+import { addresses, closedPort, listen } from "./support/ports";
 import { instances, type Inputs } from "./support/programs";
 import { tokens } from "./support/stack";
 import { expectAgreement, printed } from "./support/typing";
@@ -15,6 +16,7 @@ const destroying = { token: tokens.live, config: { destroyPath }, service: { des
 interface Program {
   readonly name?: string;
   readonly own?: string;
+  readonly inputs?: Inputs;
   readonly options?: Inputs;
 }
 
@@ -42,13 +44,14 @@ const providerOf = ({ service }: Fixture, more: Inputs = {}) => ({
 
 function programOf(
   fixture: Fixture,
-  { name = "web", own, options = {} }: Program,
+  { name = "web", own, inputs, options = {} }: Program,
   flavorId: string,
   more?: Inputs,
 ): string {
   const chosen = own === undefined ? options : { ...options, provider: `\${${own}}` };
   const resources = own === undefined ? {} : { [own]: providerOf(fixture, more) };
-  return instances({ [name]: { inputs: { flavorId }, options: chosen } }, { resources });
+  const properties = { ...inputs, flavorId };
+  return instances({ [name]: { inputs: properties, options: chosen } }, { resources });
 }
 
 const refusalOf = (old: string, next: string) =>
@@ -92,6 +95,27 @@ test("with --continue-on-error, a server whose resource changes its provider is 
 
   for (const output of [first, second]) expect(output).toContain(refusalOf(old, next));
   control.setStatus(next, "ACTIVE");
+  await stack.type(printed(second, "pulumi up"));
+  expect(fixture.ids()).toEqual([next]);
+});
+
+test("nor is it ended for one whose port is silent, although that is ACTIVE", async () => {
+  const service = { ...destroying.service, addresses };
+  await using fixture = await Fixture.create({ ...destroying, service });
+  const { stack, control } = fixture;
+  await stack.up();
+  const [old = ""] = fixture.ids();
+  const waitForPort = await closedPort();
+  const options = { customTimeouts: { create: "3s", update: "3s" } };
+  stack.program(programOf(fixture, { own: "own", inputs: { waitForPort }, options }, "premium-8"));
+
+  const first = await stack.fail("up", "--continue-on-error");
+  const [, next = ""] = fixture.ids();
+  const second = await stack.fail("up", "--continue-on-error");
+
+  for (const output of [first, second]) expect(output).toContain(refusalOf(old, next));
+  expect(fixture.ids()).toEqual([old, next]);
+  await using _server = (await listen(waitForPort, control.instance(next)?.ipv4_public)).server;
   await stack.type(printed(second, "pulumi up"));
   expect(fixture.ids()).toEqual([next]);
 });

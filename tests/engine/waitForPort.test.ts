@@ -1,32 +1,8 @@
 /** Tests `waitForPort` with a real listener: no instance is lost or doubled, and only the wait of an `up` connects. */
-import { once } from "node:events";
-import { createServer, type AddressInfo, type Server } from "node:net";
 import { expect, test } from "@jest/globals";
 import { Fixture } from "./support/fixture";
+import { address, addresses, closedPort, listen } from "./support/ports";
 import { instances, oneInstance } from "./support/programs";
-
-/** An address that no other process uses, so that a port stays closed until this test listens there. */
-const address = `127.7.${process.pid % 256}.1`;
-const addresses = address.replace(/1$/, "0/24");
-
-/** A server that counts its connections. Without a port, it takes a free one. */
-async function listen(port = 0): Promise<{ server: Server; port: number; count: () => number }> {
-  let connections = 0;
-  const server = createServer((socket) => {
-    connections++;
-    socket.destroy();
-  });
-  server.listen(port, address);
-  await once(server, "listening");
-  return { server, port: (server.address() as AddressInfo).port, count: () => connections };
-}
-
-async function closedPort(): Promise<number> {
-  const { server, port } = await listen();
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 test("a port that does not answer in time keeps the instance, the next up goes on until the port answers, and later changes connect to nothing (G1)", async () => {
   const port = await closedPort();
