@@ -2,9 +2,9 @@
 import { expect, test } from "@jest/globals";
 import { creates, destroyPath, Fixture } from "./support/fixture";
 import { instances } from "./support/programs";
-import { live, onNewMachine, settle } from "./support/settling";
+import { editState, live, onNewMachine, settle } from "./support/settling";
 import { isOldest } from "./support/stack";
-import { urnOf } from "./support/typing";
+import { expectAgreement, urnOf } from "./support/typing";
 
 const withDatabase = instances({ web: {}, db: { options: { dependsOn: ["${web}"] } } });
 
@@ -36,3 +36,18 @@ test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
     await stack.expectNothingToDo();
   },
 );
+
+test("a second entry that was written into the state by hand is dropped, and its server lives", async () => {
+  const config = { ...live.config, destroyPath };
+  await using fixture = await Fixture.create({ ...live, config, service: { destroyPath } });
+  const { stack } = fixture;
+  await stack.up();
+  const { id } = await stack.instance();
+  editState(stack, ({ resources }) => resources.push({ ...resources.at(-1), delete: true }));
+  expect(await stack.ids()).toEqual([id, id]);
+
+  expect(await stack.up()).toContain(`its instance ${id} was not destroyed`);
+
+  expect(fixture.ids()).toEqual([id]);
+  await expectAgreement(fixture);
+});
