@@ -76,7 +76,7 @@ export function addSettle(program: Command, io: Terminal): void {
 }
 
 /** How it ends: in the JSON, as the exit code, and as the last line of the text. */
-const outcomes = {
+export const outcomes = {
   nothing: { exitCode: 0, verdict: "Nothing is in doubt." },
   settled: { exitCode: 0, verdict: "Nothing is in doubt any more." },
   left: { exitCode: 0, verdict: "The rest is left to `pulumi up`: see above." },
@@ -89,8 +89,11 @@ const outcomes = {
 } as const;
 type Outcome = keyof typeof outcomes;
 
+/** What the result of the command depends on. */
+type Chosen = Pick<Decided, "view" | "rows" | "leftovers" | "letRun" | "isBlocked">;
+
 /** Returns what stays open, as the result of the command. Undefined if nothing does. */
-function openOf({ view, rows, leftovers, letRun, isBlocked }: Decided): Outcome | undefined {
+export function openOf({ view, rows, leftovers, letRun, isBlocked }: Chosen): Outcome | undefined {
   const isFound =
     rows.some(({ does }) => isForPerson(does)) ||
     (isBlocked && (letRun.length > 0 || rows.some((row) => isPending(row) && !isOpen(row)))) ||

@@ -117,6 +117,8 @@ class HistoryRun {
   #areFaultsOver = false;
   /** The URNs of the creates that the last `settle` has left to `up`. */
   readonly #left = new Set<string>();
+  /** The URNs of which it has only named an instance, which a person has left as it is. */
+  readonly #named = new Set<string>();
   /** What a person types before each `up` in the end: the ways out that were printed. */
   #words: Words = {};
   /** Whether a person has read that no listing can show an instance, and knows that the service has no cursor. */
@@ -791,7 +793,8 @@ class HistoryRun {
     const isStopped = ({ error }: (typeof failed)[number]) =>
       error.message.includes(settleCommand());
     if (paths.length === 0 && failed.some(isStopped)) {
-      if (this.#left.size > 0) await this.#settleAll(stack, { until: "what is left" });
+      if (this.#left.size + this.#named.size > 0)
+        await this.#settleAll(stack, { until: "what is left" });
       // Without a Diff, a create does not know what a person has let run.
       else if (failed.some((one) => isStopped(one) && engine.compared.has(one.name)))
         this.#checker.violated(
@@ -819,6 +822,7 @@ class HistoryRun {
     // Listings then show each instance.
     await this.#timeline.pass(2 * settlingMs);
     this.#left.clear();
+    this.#named.clear();
     for (const machine of machines) await this.#settleOn(machine, stack, until);
     if (stack.pending.length > 0 && this.#left.size === 0)
       this.#checker.violated(`${stack.name} has pending creates after \`settle\``);
@@ -829,6 +833,10 @@ class HistoryRun {
     const forgets = new Set<string>();
     for (let round = 0; round < 4; round++) {
       this.#tell(`a person settles ${stack.name}`);
+      const files = machine.ledger().all();
+      const inDoubt = [...stack.pending, ...files.map(({ record }) => record)].map(
+        ({ urn }) => urn,
+      );
       const settled = this.#settleOnce(machine, stack, forgets);
       const { exitCode, questions, left, givenUp, named } = settled;
       for (const id of named) this.#checker.made.get(id)?.namedBy.add(forgets);
@@ -843,7 +851,12 @@ class HistoryRun {
       const decided = until
         ? [...questions, ...left.map((urn) => ({ urn, why: until }))]
         : questions;
-      if (decided.length === 0) return left.forEach((urn) => this.#left.add(urn));
+      const isCreatedNext = (urn: string) => inDoubt.includes(urn) && !this.#heldAt(stack, urn);
+      if (exitCode === 0 && questions.some(({ urn }) => isCreatedNext(urn)))
+        this.#checker.violated("`settle` ends with 0 before an `up` that stops");
+      const isLeftAlone = exitCode === 0 && !until && this.#random.oneIn(2);
+      if (isLeftAlone) for (const { urn } of questions) this.#named.add(urn);
+      if (isLeftAlone || decided.length === 0) return left.forEach((urn) => this.#left.add(urn));
       for (const { urn, why } of decided) {
         this.#tell(`  ${urn}: ${why}`);
         await this.#decide(stack, urn);

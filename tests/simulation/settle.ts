@@ -17,6 +17,7 @@ import {
 } from "../../cli/settle/decide";
 import { putsOf, settleState } from "../../cli/settle/write";
 import { leftoversIn, letRunBy, namedOf, type LetRun } from "../../cli/settle/leftovers";
+import { openOf, outcomes } from "../../cli/settle/settle";
 import type { ServiceListing } from "../../cli/listings";
 import { isVouched } from "../../cli/settle/sightings";
 import { isInstance, parseState, type StackState } from "../../cli/state";
@@ -43,7 +44,7 @@ export interface View {
 /** How `settle` ends. */
 export interface Settled {
   exitCode: 0 | 1 | 3;
-  /** The URNs of what a person has to decide, and why. */
+  /** The URNs of what a person has to decide or, with the exit code 0, may leave until an `up` stops for it, and why. */
   questions: { urn: string; why: string }[];
   /** The URNs of what is left to `up`. */
   left: string[];
@@ -77,7 +78,8 @@ export function settle(view: View): Settled {
   const sightings = new Map(
     doubts.map((doubt) => [doubt, sightingOf(doubt, state, place, scopes)]),
   );
-  const rows = decideAll({ state, ...place, held, sightings }, { take: [], forget: [...forgets] });
+  const seen = { state, ...place, held, sightings };
+  const rows = decideAll(seen, { take: [], forget: [...forgets] });
   const unexplained = namedOf(found, state, held, { settings, origin } as ServiceListing).filter(
     ({ item, explainer }) => !explainer && !makerOf(item, doubts, origin),
   );
@@ -86,7 +88,11 @@ export function settle(view: View): Settled {
   const letRun = mayChange(rows) ? toNote : [];
   carryOut(state, decided, letRun, view);
   const leftovers = unexplained.filter(({ item }) => !letRun.some(({ id }) => id === item.id));
-  return { ...endOf(rows, decided, leftovers, origin.tokenKind), letRun };
+  const isSandbox = origin.tokenKind === "test";
+  const billed = isSandbox ? [] : leftovers;
+  const end = openOf({ view: seen, rows, letRun, leftovers: billed, isBlocked: false });
+  const { exitCode } = outcomes[end ?? "settled"];
+  return { exitCode, ...endOf(rows, decided, leftovers, isSandbox), letRun };
 }
 
 /** With these, each leftover that nothing explains is named. */
@@ -96,9 +102,8 @@ function endOf(
   rows: readonly Row[],
   decided: readonly Row[],
   leftovers: readonly { urn: string; item: ListItem }[],
-  tokenKind: string,
-): Omit<Settled, "letRun"> {
-  const isSandbox = tokenKind === "test";
+  isSandbox: boolean,
+): Omit<Settled, "exitCode" | "letRun"> {
   const isLeft = ({ does }: Row) => does.kind === "ask" && !isForPerson(does);
   const open = rows.filter((row) => !decided.includes(row) && !isLeft(row));
   const asked = open.map(({ doubt: { urn }, does }) => ({
@@ -111,11 +116,12 @@ function endOf(
       .flatMap(({ does }) => ("items" in does && isWanted(does) ? does.items : []))
       .map(({ id }) => id);
   const ofRows = idsOf((does) => does.kind === "gone" && does.because === "sandbox");
-  const givenUp = isSandbox ? [...ofRows, ...leftovers.map(({ item }) => item.id)] : [];
+  const ids = leftovers.map(({ item }) => item.id);
+  const givenUp = isSandbox ? [...ofRows, ...ids] : [];
   const questions = [...asked, ...(isSandbox ? [] : ofLeftovers)];
   const left = rows.filter(isLeft).map(({ doubt }) => doubt.urn);
-  const named = idsOf((does) => !isForPerson(does));
-  return { exitCode: questions.length > 0 ? 1 : 0, questions, left, givenUp, named };
+  const named = [...idsOf((does) => !isForPerson(does)), ...ids];
+  return { questions, left, givenUp, named };
 }
 
 /** What complete listings show that begin after the settling time. */
