@@ -2,8 +2,8 @@
  * The run of an engine: what each of its calls is about, and how the run ended. The engine tells a provider neither. This file
  * infers both from the order and the content of the calls.
  *
- * The facts, as of engine 3.276, and from 3.180 on. Where versions differ, the fact says from which on. (What 3.274 changed, 3.260
- * does not have.) The files are those of `pkg/resource/deploy` in github.com/pulumi/pulumi.
+ * The facts, as of engine 3.276, and from 3.180 on. Where versions differ, the fact says from which on. (The changes of 3.274
+ * are not in 3.260.) The files are those of `pkg/resource/deploy` in github.com/pulumi/pulumi.
  *
  * - The engine has one process for each provider resource, and new ones for a preview and for the update after it.
  * - CheckConfig comes first if a program gives the settings. Without a program (a destroy, refresh or import without
@@ -61,9 +61,9 @@ import { isStateless, stackOf } from "./pulumi/urn";
 import { RunFolder } from "./runFolder";
 
 /**
- * `program`: a CheckConfig or a Check has come. `recorded`: neither has come so far, so the settings are those that the state has
- * recorded. `stateless`: `pulumi do` without a stack, as with `--stateless` and for every list, read or function. The creates of
- * such a run all have one URN, and are unrelated.
+ * `program`: a CheckConfig, a Check or the Update of a skipped step has come, or this is a command. `recorded`: none of these calls
+ * has come so far, so the settings are those that the state has recorded. `stateless`: `pulumi do` without a stack, as with
+ * `--stateless` and for every list, read or function. The creates of a stateless run all have one URN, and are unrelated.
  */
 export type RunKind = "program" | "recorded" | "stateless";
 
@@ -159,7 +159,7 @@ export interface ScriptText {
 
 /** What the calls of a run have shown of a resource. */
 class Resource {
-  /** Whether Check was called for it: the program, or an import, has asked for it. */
+  /** Whether the program, or an import, has asked for it: by a Check, or by the Update of a skipped step. */
   isRegistered = false;
   /** Whether Check was called for it after its last Read. */
   isChecked = false;
@@ -182,7 +182,7 @@ class Resource {
   instance: KnownInstance | undefined;
   /** The instance of the state, or of an import, as the Diff has shown it. */
   before: KnownInstance | undefined;
-  /** Whether it keeps `instance`: false once the instance is to be replaced or deleted. */
+  /** Whether it keeps its instance: false if a create is expected or under way. */
   isKept = false;
 }
 
@@ -297,11 +297,12 @@ export class Engine {
     const stack = this.#folder.stack ?? stackOf(urn);
     // What a Diff has shown belongs to this stack: an alias has brought it from the other one.
     if (stack !== stackOf(urn) && holders.length === 0) return { is: "otherStack", stack };
-    // A Check without old inputs ends `isKept` before a replacement. So if the resource itself is the keeper, it has a second entry.
+    // If the keeper has this URN, the state has two entries of it: before a replacement, a Check without old inputs ends `isKept`.
     const keeper = holders.find((one) => one.isKept && one.instance?.id === id);
     if (keeper) return { is: "shared", keeper: keeper.urn };
     const isOfUrn = (one: Told) => one.urn === urn;
-    // An alias gives the Delete the old URN. After a Delete that failed, only the state of the new instance still names this one.
+    // An alias gives the Delete the old URN. Then the resource with the id is the heir.
+    // After a Delete that failed, only `known` of the new instance still has the id.
     const heir =
       holders.find(isOfUrn) ??
       holders[0] ??
@@ -355,7 +356,7 @@ export class Engine {
     return { urn, before: before?.id, instance, isKept, deletePolicy };
   }
 
-  /** Notes a name that the program chose. Returns whether another resource of the program has it, too. */
+  /** Notes a name that the program chose. Returns whether the program chose it before, for another resource. */
   noteName(name: string, urn: string): boolean {
     const first = this.#named.get(name) ?? urn;
     this.#named.set(name, first);
@@ -363,9 +364,9 @@ export class Engine {
   }
 
   /**
-   * Whether the engine has to be told that the call under way succeeded, although its instance is not ready: the hook may ask until
-   * the engine gives up (`maxFailures`), and after Ctrl-C each further call ends at once. The engine is told so one call early, in case
-   * the provider has missed a call that it could not read.
+   * Whether a call has to be answered as a success, although its instance is not ready: at the 99th try, and after Ctrl-C if an earlier
+   * try has failed. (After 100 failures, the engine gives up, and the provider may have missed a call that it could not read. After
+   * Ctrl-C, each further try ends at once.)
    */
   mustSucceed(urn: string): boolean {
     const { tries, wasUnfinished } = this.resource(urn);

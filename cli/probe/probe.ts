@@ -151,7 +151,7 @@ const findCursor = (steps: Steps) => {
   return steps.find("cursor", (asking) => askCursor(asking, set === noCursor ? undefined : set));
 };
 
-/** Finds out what takes no instance of its own. `none`: why there is none. */
+/** Finds out what needs no new instance. `none`: why none is made. */
 async function readOnly(steps: Steps, none: { kind: "open"; why: string }): Promise<Answers> {
   const cursor = await findCursor(steps);
   return { create: none, sameName: none, order: none, cursor, destroy: none };
@@ -194,7 +194,7 @@ async function askSandbox(steps: Steps, sandbox: Sandbox): Promise<Answers> {
   return { create, sameName, order, cursor, destroy };
 }
 
-/** The widths of the columns, and of a terminal in which they fit. */
+/** The widths of the two columns. */
 const widths = { what: 18, text: 80 };
 
 /** Returns the text as lines, the first behind `label`. */

@@ -33,11 +33,11 @@ export type Sighting =
   | { readonly kind: "unvouched"; readonly why: string }
   | { readonly kind: "open"; readonly why: string };
 
-/** What a person has decided on the command line, or when asked: of each resource its URN or, as it is typed, its name. */
+/** What a person has decided by an option or an answer. A resource is named by its name, as it is typed, or by its URN. */
 export interface Choices {
-  /** As `URN=ID`: this instance is the resource's. */
+  /** `RESOURCE=ID`: this instance is the resource's. */
   readonly take: readonly string[];
-  /** The URNs of the resources that are to have nothing of what their creates have left. */
+  /** The resources that are to have nothing of what their creates have left. */
   readonly forget: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export interface StackView extends Listed {
   readonly sightings: ReadonlyMap<CreateInDoubt, Sighting>;
 }
 
-/** What `settle` does about a create. `items` are the listed instances that may be the create's, and that no state holds. */
+/** What `settle` does about a create. `items` are the listed instances that may be the resource's, and that no state holds. */
 export type Does =
   /** A state holds the instance. */
   | { kind: "held"; holder: StateResource }
@@ -72,7 +72,7 @@ export type Does =
 /** What is open about a create. */
 interface OpenDoubt {
   kind: "ask";
-  /** "the next up": it goes on with the create, or refuses to make a second instance, even if the state forgets the create. */
+  /** Who decides. The next `up` goes on with the create, or makes no second instance, even if the state forgets the create. */
   whom: "a person" | "the next up";
   items: readonly ListItem[];
   why: string;
@@ -85,7 +85,7 @@ interface OpenDoubt {
 /** What becomes of a resource, which several killed runs may have tried to create. */
 export interface Row {
   readonly creates: readonly CreateInDoubt[];
-  /** The create for which `does` was decided: by `ranks`, the first of them. */
+  /** The create whose verdict won (`ranks`). */
   readonly doubt: CreateInDoubt;
   readonly does: Does;
 }
@@ -115,7 +115,7 @@ export function decideAll(view: StackView, { take, forget }: Choices): Row[] {
   });
 }
 
-/** What is decided about one of several creates of a resource stands for all, in this order. */
+/** Worst first: the worst of what is decided about the creates of a resource stands for all of them. */
 const ranks: readonly Does["kind"][] = ["elsewhere", "ask", "put", "held", "gone", "absent"];
 
 /** Whether the state has a pending create of the resource. */
@@ -210,7 +210,7 @@ function judgeListed(doubt: CreateInDoubt, view: StackView): Does {
     : asking(doubt, view, "only a person can say which of the two serves");
 }
 
-/** Whether the create has surely made this instance: its record has the id, or this provider generated the name. */
+/** Whether the create has surely made this instance: by the id in its record or, without an id, by the name if that was generated. */
 function isSure({ name, isGenerated, record }: CreateInDoubt, item: ListItem): boolean {
   if (record?.id !== undefined) return record.id === item.id;
   return isGenerated && name !== undefined && isNamed(item.name, name);
@@ -236,7 +236,7 @@ function decidePut(doubt: CreateInDoubt, view: StackView, item: ListItem): Does 
   return { kind: "put", item, items: [item, ...rivals], pending, occupant };
 }
 
-/** Decides about the instance that a person names. A wrong id is refused: it could put one instance into two resources, or lose one. */
+/** Decides about the instance that a person names. An id is refused if it could put one instance into two resources, or lose one. */
 function decideTake(doubt: CreateInDoubt, view: StackView, id: string, takes: Takes): Does {
   const holder = heldAs(id, doubt, view.held, view);
   if (holder?.stack === view.state.stack && holder.urn === doubt.urn)
@@ -257,13 +257,13 @@ function decideTake(doubt: CreateInDoubt, view: StackView, id: string, takes: Ta
   return maker ? refuse(`which is that of ${maker.urn}`) : decidePut(doubt, view, item);
 }
 
-/** Returns the instances that the listings showed for the create. */
+/** Returns the instances that the listings showed for the create, also those that a state holds. */
 function listedFor(doubt: CreateInDoubt, { sightings }: StackView): readonly ListItem[] {
   const seen = sightings.get(doubt);
   return seen?.kind === "listed" ? seen.items : [];
 }
 
-/** Returns the listed instances that may be the create's, and that no state holds. */
+/** Returns `listedFor` or, if that is empty, all listed instances that may be the create's. What a state holds is left out. */
 function candidatesOf(doubt: CreateInDoubt, view: StackView): readonly ListItem[] {
   const { sightings, items, origin, held } = view;
   const others = [...sightings.keys()].filter((other) => other !== doubt);
@@ -276,7 +276,7 @@ function candidatesOf(doubt: CreateInDoubt, view: StackView): readonly ListItem[
   return listed.filter(({ id }) => !heldAs(id, doubt, held, view));
 }
 
-/** Returns the listed instances that may be the resource's: those of all its creates. */
+/** Returns the `candidatesOf` of all creates of the resource. */
 function rivalsFor({ urn }: CreateInDoubt, view: StackView): readonly ListItem[] {
   const creates = [...view.sightings.keys()].filter((other) => other.urn === urn);
   const items = creates.flatMap((create) => candidatesOf(create, view));

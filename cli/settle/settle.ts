@@ -122,7 +122,7 @@ class Settling {
     this.#io = io;
   }
 
-  /** Looks, asks, writes and prints. Returns the exit code. A failure is printed, and the outcome is "undecided". */
+  /** Looks, asks, writes and prints. Returns the exit code. A thrown error is printed, and its outcome is "undecided". */
   async run(): Promise<number> {
     const result = await this.#settle().catch((error: unknown) => {
       const lines = explainError(error);
@@ -248,7 +248,7 @@ class Settling {
   #contextOf({ view: { state }, urns, typed, choices, rows, letRun, service }: Decided): Context {
     const { stack: stackOption, dropOthers } = this.#options;
     const asked = rows.filter(({ does }) => isForPerson(does)).map(({ doubt }) => doubt.urn);
-    // A state is changed only if each of its creates is decided, so the options that have decided the others are typed again.
+    // Repeat the options that decided the other creates: a state is changed only if each of its creates is decided.
     const again = (option: "take" | "forget") =>
       typed[option].flatMap((word, index) => {
         const choice = choices[option][index] ?? "";

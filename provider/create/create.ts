@@ -77,7 +77,7 @@ export async function createInstance(
  * Goes on with a Create that has failed with an id, which an error hook repeats as an Update from engine 3.274 on. `unfinished` is
  * undefined if the instance was proven gone, which this run can't replace any more.
  *
- * @throws InstanceUnfinished for each failure, as `createInstance`: after any other one the engine would drop the instance
+ * @throws InstanceUnfinished for each failure that `succeedOrThrow` throws: after any other error, the engine would drop the instance
  */
 export async function repeatCreate(
   session: Session,
@@ -154,7 +154,7 @@ async function answer(
     return { id, outputs };
   } catch (error) {
     const unfinished = unfinishedError(session, error, instance);
-    // If this instance is gone, the text stays: before engine 3.274, an error hook may repeat the Create, which then needs the text.
+    // The text of an instance that is gone stays: the Create that an error hook repeats (before engine 3.274) needs the text.
     if (unfinished.isGone) {
       engine.resource(urn).unfinished = undefined;
       ledger.remove(urn);
@@ -171,8 +171,8 @@ async function answer(
 }
 
 /**
- * How long ago a listing may have begun that becomes a renewed baseline. Creates that the rate limit delays share the listing. A
- * listing that took long can be used for as long again: otherwise, at a low limit, most requests would be those of listings.
+ * The greatest age, since its begin, of a listing that becomes a renewed baseline: its duration, and then 30 s, or its duration again.
+ * Creates that the rate limit delays share the listing. Otherwise, at a low limit, most requests would be those of listings.
  */
 function sharedMs(latest: Listing | undefined): number {
   const tookMs = latest ? latest.endedAt - latest.begunAt : 0;
@@ -206,7 +206,7 @@ class Create implements Disposable {
   #postMark = 0;
   /** When the last POST ended (ISO 8601). */
   #postedAt = "";
-  /** The ids of the instances that had the name before the last POST. */
+  /** The ids of the instances that had the chosen name before the last POST. Empty for a generated name. */
   #namesakes: readonly string[] = [];
 
   constructor({ session, request, operation, api, origin, args, flavor }: CreateParts) {
@@ -243,7 +243,7 @@ class Create implements Disposable {
         current = protocol.step(this.#spec, state, await this.#eventAfter(state));
       }
     } finally {
-      // A create that ends before a POST leaves nothing in doubt.
+      // If no POST was sent, or the POST surely made nothing, nothing is in doubt.
       if (ledger.recordOf(urn)?.at === undefined) ledger.remove(urn);
     }
   }

@@ -104,7 +104,7 @@ interface Attempt {
 /** A listing from before the POST. The POST has created no instance that this listing shows. */
 type Baseline = Pick<Evidence, "items" | "begunAt">;
 
-/** A search for the instance of a record. `error`: why this create's POST failed. Undefined in a search for an earlier create's. */
+/** A search for the instance of a record. `error`: that of this create's POST. Undefined if an earlier create sent the POST. */
 interface Search {
   record: LedgerRecord;
   error?: RequestError;
@@ -141,7 +141,7 @@ export interface Look {
   listing: Evidence;
   /** Ids of the instances that this session has created, or taken over. */
   ours: Ids;
-  /** The ids that the engine has sent in this session. The instances may be other resources'. */
+  /** `KnownState.shown`. The instances may be other resources'. */
   shown: Ids;
   /** While a record is searched for: the ids in the other records of the ledger. */
   recorded?: Ids;
@@ -217,7 +217,7 @@ export type Failure =
 
 /** Why it is not known whose an instance is, or whether there is one. */
 export type Doubt =
-  /** A run that lives has the record, or whether that run lives is not known. */
+  /** Another run has the record, or had it during the wait. `unknownRun`: whether that run lives is not known. */
   | { kind: "anotherRun" | "unknownRun" }
   /** The POST went to another place than this run's. */
   | { kind: "elsewhere"; difference: string }
@@ -373,12 +373,12 @@ function afterLook(spec: CreateSpec, state: StateOf<"searching">, event: Listing
   }
 }
 
-/** Returns the ids of the instances that the record's POST has not made: the session, and other records, explain them. */
+/** Returns the ids of the instances that a name must not match: the session, or another record, explains them. */
 function explainedIn({ ours, shown, recorded }: Look): ReadonlySet<string> {
   return new Set([...ours.keys(), ...shown.keys(), ...(recorded?.keys() ?? [])]);
 }
 
-/** The listed instances that may be a record's, and the ids that the engine has sent. */
+/** The listed instances that may be a record's, and `Look.shown`. */
 interface Candidates {
   items: readonly ListItem[];
   shown: Pick<Ids, "has">;
@@ -464,9 +464,9 @@ function judgeBaseline(
 }
 
 /**
- * Finds the listed instances that an earlier create of this resource may have left. An instance that the engine has shown is one of
- * them only if it has the tag of this resource and its Delete would fail: otherwise this create replaces it. An instance that the state
- * knows is none: an earlier create has asked about it.
+ * Finds the listed instances that an earlier create of this resource may have left. An instance that the state knows is no leftover: an
+ * earlier create has asked about it. An instance that the engine has shown is a leftover only if it has the tag of this resource, and its
+ * Delete would fail. Otherwise a resource has the instance, or this create replaces it.
  */
 function findLeftovers(spec: CreateSpec, { listing, ours, shown }: Look): Leftovers {
   const items = [...listing.items.values()].flatMap(({ id, name }): Leftover[] => {
@@ -478,9 +478,10 @@ function findLeftovers(spec: CreateSpec, { listing, ours, shown }: Look): Leftov
 }
 
 /**
- * Returns the instances about which the next create of the resource does not ask (`Instance.known`): the one that this create replaces,
- * those of `before` (`LedgerRecord.before`) that were let run, and those that the state knew, without the ones that a complete listing
- * lacks.
+ * Returns the instances about which the next create of the resource does not ask (`Instance.known`):
+ * - the instance that this create replaces
+ * - the instances of `before` (`LedgerRecord.before`) that were let run
+ * - the instances that the state knew, unless a complete listing lacks them
  */
 function knownAfter(
   { identity, known, replaces, letsRun }: CreateSpec,
@@ -493,7 +494,7 @@ function knownAfter(
   return [...new Set([...left, replaces ?? [], passed].flat())];
 }
 
-/** Another create generates another name with the same tag. */
+/** The tag of a generated name, unlike the whole name, is the same in each create of the resource. */
 function whyLeftover(
   { identity, name }: CreateSpec,
   listed: string | undefined,
@@ -627,7 +628,7 @@ export function preview(parts: PreviewParts): Preview {
   return { kind: isStopped ? "perhapsStopped" : "leftovers", ...leftovers };
 }
 
-/** Returns what a record means for the `up`. Undefined if no POST of it was sent, or if this listing does not show its instance. */
+/** Returns what a record means for the `up`. Undefined if the `up` may take the record over, and no instance of it is listed. */
 function previewRecord(
   { spec, look, isProgramKnown }: PreviewParts,
   claim: Exclude<Claim, { kind: "made" }>,

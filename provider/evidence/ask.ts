@@ -20,8 +20,8 @@ interface Asking {
 
 /**
  * Returns the verdict of listings that began after the session's last write: a listed instance takes one, and the proof that
- * an instance is absent takes two or more. Waits only until the next listing may prove something (`nextLookAt`). An
- * incomplete listing ends the search.
+ * an instance is absent takes two or more. Waits between two listings as `nextLookAt` says. An incomplete
+ * listing ends the search.
  *
  * @throws the error of a failed listing, or the reason of `signal`
  */

@@ -1,7 +1,7 @@
 /**
  * The one judge of what listings prove about an instance (G3). A caller shows a witness one listing after the other, and
- * asks for other listings as long as they may still tell something. Callers differ in how long they wait, never in what
- * counts as evidence. A caller shows only listings that began after the write in question: the session's last write or, for a create,
+ * asks for other listings as long as they may still tell something. Callers differ in how long they wait (`Question`) and in what
+ * they know (`Known`). A caller shows only listings that began after the write in question: the session's last write or, for a create,
  * its own POST. This file uses no clock and no socket, so that the explorer (`tests/explorer/`) walks these rules.
  */
 import type { ListItem } from "../api/contract";
@@ -15,15 +15,15 @@ export interface Question<S extends Subject = Subject> {
   readonly listedBy: number;
   readonly pollIntervalMs: number;
   /**
-   * A listing that shows none of ours (`Known`) may be wrong for a while. So the next listing may prove that the subject is absent only
-   * if it begins this long after the end of the first. By default, a poll interval.
+   * The shortest pause between the two listings of a proof, if the first shows none of ours (`Known`) and so may be wrong for a while.
+   * By default, a poll interval.
    */
   readonly noneOfOursMs?: number | undefined;
 }
 
 /**
- * An instance, or what a POST may have created: the instances of this name that are not in `before`, and the instance with this id,
- * with which the POST was answered. (A service may answer with an id that it never lists.)
+ * An instance. Or what a POST may have created: the instance with the id of its answer, and the instances of this name that are not
+ * in `before`. (A service may answer with an id that it never lists.)
  */
 export type Subject =
   | { readonly id: string }
@@ -39,8 +39,8 @@ export interface Known {
   /** The ids of instances that are not the subject, although they may have its name. */
   readonly explained?: ReadonlySet<string>;
   /**
-   * The ids of other instances of the subject's tenant. A listing that shows none of them may be another tenant's. Undefined
-   * if the listings are surely those of the subject's tenant.
+   * The ids of other instances of the subject's tenant. A listing that shows none of them may be another tenant's. Undefined if
+   * no voucher is asked for (`KnownState.vouchersOf`).
    */
   readonly vouchers?: ReadonlySet<string> | undefined;
   /** The instances that the calls of the run have shown or made, and those of other creates in doubt. */
@@ -55,7 +55,7 @@ interface Series {
   readonly provesAt?: number | undefined;
   /** Whether two of these listings, one after the other, contradicted each other (`agree`). */
   readonly wereDifferent?: boolean | undefined;
-  /** The first of the listings in a row that lack the subject, and that show all of PROVISIONING, but not of what follows it. */
+  /** The first of the listings in a row that lack the subject, and that are cut off (`isCutOff`). */
   readonly firstCutOff?: Evidence | undefined;
 }
 
@@ -129,7 +129,7 @@ export function see(
     return open(why, { firstLacking: first, provesAt, wereDifferent: areDifferent });
   };
 
-  // A subject that was listed, and that all of PROVISIONING lacks, has left PROVISIONING. The next pages of a cursor may show it.
+  // The subject was listed, and has left PROVISIONING. If a cursor fails only this time, its pages may still show the subject.
   const isPassing = listing.complete || listing.cursorProblem?.isLasting === false;
   if (lastSeen && !isPassing && isCutOff(listing)) return open("cutOff");
   if (listing.begunAt < listedBy) return open("early");
@@ -152,8 +152,8 @@ export function see(
 }
 
 /**
- * Judges the next listing as `see` does. With `noneOfOursMs`, `withoutOurs` comes first: the first of the session's listings in a row
- * that show none of ours (`ListingSource.withoutOurs`), so that what one call has awaited counts for the next, too.
+ * Judges the next listing as `see` does. With `noneOfOursMs`, an earlier listing may count as the first of the series: `withoutOurs`
+ * (`ListingSource.withoutOurs`). So the time that one call has waited counts for the next call, too.
  */
 export function seeAfter(
   withoutOurs: Evidence | undefined,
@@ -176,7 +176,7 @@ export function mayStillTell(verdict: Verdict): boolean {
   return verdict.kind === "open" && (verdict.why === "early" || verdict.why === "once");
 }
 
-/** Returns the earliest begin of a listing that may prove more than the last one, which ended at `endedAt`. */
+/** Returns when to look next, after a listing that ended at `endedAt`: when a proof is possible, or earlier after a poll interval. */
 export function nextLookAt({ question, provesAt }: Witness, endedAt: number): number {
   const { listedBy, pollIntervalMs } = question;
   return Math.min(provesAt ?? listedBy, endedAt + pollIntervalMs);

@@ -61,7 +61,7 @@ const hidden = {
    * explained them. The next create does not ask about them again.
    */
   known: "__known",
-  /** The stamp: the id of the session that created, took over or looked up the instance. */
+  /** The stamp: the id of the session that created, took over or looked up the instance, or "settle". */
   stamp: "__run",
 } as const;
 

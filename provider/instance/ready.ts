@@ -1,5 +1,5 @@
 /**
- * Waits until an accepted instance is ready: ACTIVE, with the address that others use, and with `waitForPort` with a port that
+ * Waits until an accepted instance is ready: ACTIVE, with a public address, and with `waitForPort` with a port that
  * answers. Whatever ends the wait, the id and the state of the instance reach the engine, so that no created
  * instance is lost (G1).
  */
@@ -37,15 +37,15 @@ export interface ReadyWait extends Unfinished {
 interface Progress {
   /** The status in the last listing that showed the instance. */
   status?: string;
-  /** What that listing lacks, unless it counts already. */
+  /** What the instance lacks in that listing, unless waited for long enough. */
   missing?: Missing | undefined;
   /** The port, from the first try until it has answered. */
   port?: AwaitedPort | undefined;
 }
 
 /**
- * Waits until a listing shows the instance as ACTIVE with an address and, if the program names one, until its port answers. What
- * else follows PROVISIONING counts once it has been listed so for the settling time. Returns the instance as it is then.
+ * Waits until a listing shows the instance as ACTIVE with an address and, if the program names a port, until the port answers. What
+ * else follows PROVISIONING counts once it was listed for long enough (`missingOf`), or when the time is out. Returns the instance then.
  *
  * @throws InstanceUnfinished for every failure.
  */
@@ -98,7 +98,7 @@ class WaitUntilReady {
     }
   }
 
-  /** Follows the listings until nothing is missing, or nothing that may still come. */
+  /** Follows the listings until the instance is ready, or what it lacks was awaited for long enough, or the time is out. */
   async #follow(): Promise<WaitEnd> {
     const { poller, ours } = this.#session;
     using looking = this.#operation.waiting(waits.listing);
@@ -222,12 +222,13 @@ export function goneInstance(instance: Instance): InstanceUnfinished {
 }
 
 /**
- * Checks the status. Warns of an instance that is OFFLINE, unless `before` shows that, and of a status that this provider
- * does not know.
+ * Checks the status:
+ * - PROVISIONING: throws.
+ * - OFFLINE: throws if `before` is unfinished and a port is awaited. Otherwise warns, unless `before` was OFFLINE.
+ * - A status that this provider does not know: throws if `before` is unfinished. Otherwise warns.
  *
- * @param before The instance before the listing, if a state held it.
- * @throws InstanceUnfinished for PROVISIONING, and if `before` is marked as unfinished for an unknown status, and for OFFLINE
- *   if a port is awaited.
+ * @param before The instance before the listing. Undefined in an import.
+ * @throws InstanceUnfinished
  */
 export function checkStatus(notices: Notices, instance: Instance, before?: Instance): void {
   const { id, urn, status, waitForPort: port, tokenKind } = instance;
@@ -279,9 +280,8 @@ export function unfinishedError(
 }
 
 /**
- * Returns the instance for an answer that calls the operation a success, if an error hook makes the engine repeat it too often to
- * keep what an error says (`Engine.mustSucceed`). It stays marked as not ready, so that the next run goes on waiting for it, and the
- * reasons are a warning.
+ * Returns the instance if the engine must be told success (`Engine.mustSucceed`). The instance stays marked as not ready, so that the
+ * next run goes on waiting, and the reasons are a warning.
  *
  * @throws the error otherwise
  */

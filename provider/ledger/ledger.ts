@@ -1,5 +1,5 @@
 /**
- * The ledger in the Pulumi home: a file for each create in doubt, so that no created instance is lost (G1), and none is made
+ * The ledger in the Pulumi home: a file for each create under way or in doubt, so that no instance is lost (G1), and none is made
  * twice (G2). A file is made before its create looks at anything, and goes once nothing is in doubt. Since it can be made only
  * once, it is also the lock of its resource. `record.ts` has the rules. A disk error causes a warning, and the create goes on.
  */
@@ -46,9 +46,9 @@ export interface LedgerOptions {
   said?: Once;
 }
 
-/** The longest wait for a lock. Others hold it for milliseconds, to test it or to take a record over. */
+/** The longest wait for a lock. A live session keeps its own. Others hold it for milliseconds, to test it or to change a record. */
 const lockWaitMs = 1000;
-/** How long what a killed session has left besides records is kept: longer than it takes a session to begin. */
+/** The age at which locks and temporary files of dead sessions go. No session takes as long to begin. */
 const orphanAgeMs = 24 * 60 * 60 * 1000;
 const lockEnd = ".lock";
 
@@ -61,8 +61,9 @@ export class Ledger {
   readonly #disk: Disk;
   /** By URN, the records that this session owns. */
   readonly #records = new Map<string, LedgerRecord>();
-  /** The URNs of those that have a file, and of those whose last change is not in it. */
+  /** The URNs of the records that have a file. */
   readonly #onDisk = new Set<string>();
+  /** The URNs of the records whose last change is in no file yet. */
   readonly #unwritten = new Set<string>();
   /** By id, the instances that the engine has shown with a stamp. */
   readonly #shown = new Map<string, Shown>();
@@ -111,7 +112,7 @@ export class Ledger {
       if (found && isThere && !isOwn) return found;
       if (isOwn) this.#onDisk.add(urn);
       else if (codeOf(error) === "EEXIST")
-        // What has the name is gone by now, or is a link to nothing.
+        // The file is gone by now. If the second try fails, too, the name is that of a link to nothing.
         return isAgain
           ? { kind: "unreadable", path: this.#pathOf(urn) }
           : this.claim(identity, true);
@@ -151,7 +152,7 @@ export class Ledger {
     return this.#records.get(urn);
   }
 
-  /** Writes that a POST is about to be sent. Resolves once that survives a power cut, or after a warning. */
+  /** Writes that a POST is about to be sent. Resolves once the file, if there is one, survives a power cut, or after a warning. */
   async prepare(
     urn: string,
     change: Required<Pick<Change, "at" | "before">> & Pick<Change, "flavor">,
@@ -205,8 +206,8 @@ export class Ledger {
   }
 
   /**
-   * Notes a call of the engine that shows an instance. It may end the doubt about its resource. Returns whether it would with a
-   * listing, at the end of the run.
+   * Notes a call of the engine that shows an instance, and ends the doubt about its resource if the call can. Returns whether that
+   * also takes a listing.
    */
   noteShown(shown: Shown): boolean {
     const { id, urn, stamp, origin } = shown;
@@ -395,7 +396,7 @@ export class Ledger {
     if (this.#dead.has(session)) return "dead";
     const state = this.#disk.testLock(this.#lockPathOf(session));
     if (state === "held") return "alive";
-    // The session could not lock files, or the lock can't be tested now. A power cut may have lost the name of a lock.
+    // If the file is there, its session could not lock it, or the test fails now. If not, a power cut may have lost its name.
     if (state === "failed" && this.#disk.stat(this.#lockPathOf(session))) return "unknown";
     this.#dead.add(session);
     return "dead";

@@ -15,7 +15,7 @@ import {
 import { decodeProperties, encodeProperties } from "./properties";
 import type { ProviderServer } from "./server";
 
-/** Returns the handlers of Check, Diff, Create, Update, Read and Delete. */
+/** Returns the handlers of Check, Diff, Create, Update, Read and Delete. Only a Create notices a caller that goes: no state has its id. */
 export function instanceHandlers(server: ProviderServer, clean: Clean) {
   return {
     check: server.withProvider(async (provider, request: pb.CheckRequest) => {

@@ -19,7 +19,7 @@ export interface Seen {
 export class KnownState {
   /** The ids of the instances that were not ready when a call showed them, or that a call has waited for. */
   readonly unfinished = new Set<string>();
-  /** The ids that calls have shown, each with the token hashes in its origins (`__origin` in the outputs). */
+  /** The ids that calls have shown (but for the Read of a `.get()`), each with the token hashes in its origins (`__origin`). */
   readonly #tokenHashes = new Map<string, Set<string>>();
 
   /** Notes the instance of a call. */
@@ -30,15 +30,15 @@ export class KnownState {
     this.#tokenHashes.set(id, hashes);
   }
 
-  /** The ids that the run was shown. Such an instance may belong to another resource, so no create takes it over. */
+  /** The ids that `noteShown` was given. The instances may be other resources', so no create takes them over. */
   get shown(): Ids {
     return this.#tokenHashes;
   }
 
   /**
    * Returns the ids of the other instances that were recorded with the token of this instance. A listing that shows one of
-   * them is of that token's tenant, and may prove that the instance is gone (G3). Undefined if every listing with the
-   * configured token may: the token is the recorded one, or none is recorded, as after an import.
+   * them is of that token's tenant, and may prove that the instance is gone (G3). Undefined if no voucher is needed: the
+   * configured token is the recorded one, or none is recorded, as in an import.
    */
   vouchersOf({ id, origin }: Seen, { tokenHash }: Origin): ReadonlySet<string> | undefined {
     if (origin === undefined || origin.tokenHash === tokenHash) return undefined;
