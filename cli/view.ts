@@ -199,7 +199,7 @@ export function heldAs(
   held: HeldInstances,
   { origin }: Listed,
 ): StateResource | undefined {
-  const own = record ?? origin;
+  const place = record ?? origin;
   const isOwn = (one: StateResource) => one.stack === stack && one.urn === urn;
-  return held.get(id)?.find((one) => isOwn(one) || (own !== undefined && isListedAt(one, own)));
+  return held.get(id)?.find((one) => isOwn(one) || (place !== undefined && isListedAt(one, place)));
 }

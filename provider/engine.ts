@@ -293,19 +293,19 @@ export class Engine {
     this.#act();
     const own = [...this.#resources.keys()].flatMap((of) => this.#toldOf(of) ?? []);
     const all = [...own, ...this.#folder.others()];
-    const holders = all.filter(({ before, instance }) => before === id || instance?.id === id);
+    const withId = all.filter(({ before, instance }) => before === id || instance?.id === id);
     const stack = this.#folder.stack ?? stackOf(urn);
     // What a Diff has shown belongs to this stack: an alias has brought it from the other one.
-    if (stack !== stackOf(urn) && holders.length === 0) return { is: "otherStack", stack };
+    if (stack !== stackOf(urn) && withId.length === 0) return { is: "otherStack", stack };
     // If the keeper has this URN, the state has two entries of it: before a replacement, a Check without old inputs ends `isKept`.
-    const keeper = holders.find((one) => one.isKept && one.instance?.id === id);
+    const keeper = withId.find((one) => one.isKept && one.instance?.id === id);
     if (keeper) return { is: "shared", keeper: keeper.urn };
     const isOfUrn = (one: Told) => one.urn === urn;
     // An alias gives the Delete the old URN. Then the resource with the id is the heir.
     // After a Delete that failed, only `known` of the new instance still has the id.
     const heir =
-      holders.find(isOfUrn) ??
-      holders[0] ??
+      withId.find(isOfUrn) ??
+      withId[0] ??
       all.find(isOfUrn) ??
       all.find(({ instance }) => instance?.known?.includes(id));
     if (!heir) return { is: "removed" };

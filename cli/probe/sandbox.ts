@@ -204,7 +204,7 @@ export class Sandbox {
         const { accepted } = outcome;
         const { id } = accepted;
         if (!this.#isNew(id, accepted.name, name)) return { kind: "known", id };
-        return { kind: "made", made: this.#own({ id, sentName: name, postMs, accepted }) };
+        return { kind: "made", made: this.#noteMade({ id, sentName: name, postMs, accepted }) };
       }
       const { failure } = outcome;
       // A 409 does not say for sure that nothing was made, so its name stays unclear.
@@ -222,7 +222,7 @@ export class Sandbox {
     return !isKnown && (this.#before?.complete === true || isNamed(shown, name));
   }
 
-  #own(made: Omit<Made, "sighting">): Made {
+  #noteMade(made: Omit<Made, "sighting">): Made {
     const whole: Made = { ...made, sighting: { statuses: [], before: [] } };
     this.#owned.push({ made: whole, acceptedAt: this.#session.ctx.clock.now() });
     this.#parts.note(`made       ${made.id} "${made.sentName}"`);
@@ -248,7 +248,7 @@ export class Sandbox {
     for (const { id, name } of items)
       for (const sentName of this.#unclear)
         if (isNamed(name, sentName) && this.#isNew(id, name, sentName))
-          made = this.#own({ id, sentName, postMs, accepted: undefined });
+          made = this.#noteMade({ id, sentName, postMs, accepted: undefined });
     return made;
   }
 

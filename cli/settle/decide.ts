@@ -221,9 +221,9 @@ function isResumable(doubt: CreateInDoubt, view: StackView): boolean {
   const { urn, record } = doubt;
   if (!record?.isHere || record.urn !== urn) return false;
   const scope = view.state.resources.find(({ id }) => id === record.scope)?.id;
-  const own = { scope, digest: record.digest };
+  const identity = { scope, digest: record.digest };
   const found = { items: listedFor(doubt, view), shown: new Set<string>() };
-  return scope !== undefined && whyNotResumed(own, record, found) === undefined;
+  return scope !== undefined && whyNotResumed(identity, record, found) === undefined;
 }
 
 /** Decides to put the instance into the state, if the state has a place for it. Otherwise it asks a person. */

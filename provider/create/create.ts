@@ -343,7 +343,7 @@ class Create implements Disposable {
     const { ctx } = this.#session;
     const required = { after: this.#postMark, notBefore: ctx.clock.now() - maxAgeMs };
     const listing = await this.#session.list(this.#operation, required);
-    return { kind: "listed", look: lookOf(this.#session, listing, record), now: ctx.clock.now() };
+    return { kind: "looked", look: lookOf(this.#session, listing, record), now: ctx.clock.now() };
   }
 
   /** Sends the POST, and returns its outcome. */

@@ -73,9 +73,9 @@ type Work =
   | { phase: "claiming"; waiting?: Waiting }
   /** Makes this session the owner of the record → `takenOver` */
   | { phase: "takingOver"; waiting: Waiting; listedBy: number }
-  /** Fetches listings that begin now, until the witness has judged → `listed`, `listingFailed` */
+  /** Fetches listings that begin now, until the witness has judged → `looked`, `listingFailed` */
   | { phase: "searching"; search: Search; witness: Witness }
-  /** Fetches the baseline. With `attempt`, which has a permit, a newer one → `listed`, `listingFailed` */
+  /** Fetches the baseline. With `attempt`, which has a permit, a newer one → `looked`, `listingFailed` */
   | { phase: "takingBaseline"; attempt?: Attempt; firstError?: RequestError | undefined }
   /** Waits for the rate limit → `permitted` */
   | { phase: "awaitingPermit"; attempt: Attempt }
@@ -116,7 +116,7 @@ export type Event =
   | { kind: "claimed"; claim: Claim; now: number }
   /** `isTaken` says whether the record now belongs to this session. */
   | { kind: "takenOver"; isTaken: boolean; now: number }
-  | { kind: "listed"; look: Look; now: number }
+  | { kind: "looked"; look: Look; now: number }
   | { kind: "listingFailed"; error: RequestError; now: number }
   | { kind: "permitted"; now: number }
   /** The record is on the disk, a warning has said that it can't be, or the create has none (`pulumi do --stateless`). */
@@ -134,7 +134,7 @@ export type Claim =
   | { kind: "unreadable"; path: string };
 
 type EventOf<K extends Event["kind"]> = Extract<Event, { kind: K }>;
-type ListingEvent = EventOf<"listed" | "listingFailed">;
+type ListingEvent = EventOf<"looked" | "listingFailed">;
 
 /** A listing, and what the session and the ledger know when it arrives. */
 export interface Look {
@@ -257,7 +257,7 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
     case "takingOver":
       return afterTakeOver(spec, state, expect(event, "takenOver"));
     case "searching":
-      return afterLook(spec, state, expect(event, "listed", "listingFailed"));
+      return afterLook(spec, state, expect(event, "looked", "listingFailed"));
     case "takingBaseline":
       return judgeBaseline(spec, state, event);
     case "awaitingPermit":
@@ -450,7 +450,7 @@ function judgeBaseline(
 ): Transition {
   if (event.kind === "listingFailed")
     return fail({ kind: "stopped", error: event.error, firstError });
-  const { look } = expect(event, "listed");
+  const { look } = expect(event, "looked");
   const leftovers = findLeftovers(spec, look);
   if (stopsCreate(spec, leftovers)) return fail({ kind: "leftovers", ...leftovers });
   const isClean = leftovers.items.length === 0 && !leftovers.partial;
@@ -658,8 +658,8 @@ function stop(state: State, error: Error): Transition {
   if (state.phase === "searching" && state.search.error)
     return failSearch(state, { kind: "notFound", because: error });
   // A stop in the phase `posting` comes before the first byte is sent. Once a byte is sent, the event is `posted`.
-  const isHeldBack = state.phase === "recording" || state.phase === "posting";
-  return fail({ kind: "stopped", error }, isHeldBack ? [clear] : []);
+  const isUnsent = state.phase === "recording" || state.phase === "posting";
+  return fail({ kind: "stopped", error }, isUnsent ? [clear] : []);
 }
 
 /** Ends with the instance. */

@@ -187,9 +187,9 @@ export function nextLookAt({ question, provesAt }: Witness, endedAt: number): nu
  * names have been through `printable`.
  */
 export function isNamed(listed: string | undefined, name: string): boolean {
-  const own = printable(name).toLowerCase();
+  const asked = printable(name).toLowerCase();
   const lowerCase = listed?.toLowerCase();
-  return lowerCase === own || lowerCase?.startsWith(`${own}.`) === true;
+  return lowerCase === asked || lowerCase?.startsWith(`${asked}.`) === true;
 }
 
 function find(subject: Subject, { items }: Evidence, explained?: ReadonlySet<string>): ListItem[] {

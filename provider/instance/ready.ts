@@ -54,7 +54,7 @@ export function waitUntilReady(
   wait: ReadyWait,
   operation: Operation,
 ): Promise<Instance> {
-  return new WaitUntilReady(session, wait, operation).run();
+  return new WaitUntilReady(session, wait, operation).untilEnd();
 }
 
 /** One wait, which follows the instance through the listings. */
@@ -80,7 +80,7 @@ class WaitUntilReady {
   }
 
   /** @throws InstanceUnfinished for every failure */
-  async run(): Promise<Instance> {
+  async untilEnd(): Promise<Instance> {
     this.#session.state.unfinished.add(this.#instance.id);
     this.#note({});
     try {
@@ -163,7 +163,7 @@ class WaitUntilReady {
     const { notices, settings, places } = this.#session;
     const { id, urn } = this.#instance;
     if (settings.cursorParameter !== noCursor) {
-      const own = `instance ${id} ${isCutOff}`;
+      const own = `instance ${id} ${cutOffText}`;
       const { shared } = refusalReport({
         what: own,
         ways: [
@@ -206,10 +206,10 @@ class WaitUntilReady {
 }
 
 /** What is true of an instance past the first page of listings without a cursor. */
-const isCutOff =
+const cutOffText =
   "has left PROVISIONING, but the service's listings are cut off before they show it";
 const cutOffFinding: Report = {
-  own: `the instance ${isCutOff}`,
+  own: `the instance ${cutOffText}`,
   shared: [
     ", so its status and its address are not known. `pulumi refresh` records them once it is listed",
   ],

@@ -101,7 +101,7 @@ function listingMoves(scene: Scene): Move[] {
       say: `lists ${shown.join(", ") || "nothing"}`,
       do: (copy) => {
         for (const instance of copy.world.instances) instance.listed ||= ids.includes(instance.id);
-        continueWith(copy, { kind: "listed", look: lookAt(copy, shown, true), now: 0 });
+        continueWith(copy, { kind: "looked", look: lookAt(copy, shown, true), now: 0 });
       },
     });
   }
@@ -112,7 +112,7 @@ function listingMoves(scene: Scene): Move[] {
     do: (after) => {
       after.world.lapse = fault === "lapse" ? "over" : "now";
       const shown = shownIn(after).filter((id) => !lacked.includes(id));
-      continueWith(after, { kind: "listed", look: lookAt(after, shown, true), now: 0 });
+      continueWith(after, { kind: "looked", look: lookAt(after, shown, true), now: 0 });
     },
   });
   const surely = shownIn(scene);
@@ -123,7 +123,7 @@ function listingMoves(scene: Scene): Move[] {
   moves.push({
     ...partialListing,
     do: (copy) => {
-      continueWith(copy, { kind: "listed", look: lookAt(copy, [], false), now: 0 });
+      continueWith(copy, { kind: "looked", look: lookAt(copy, [], false), now: 0 });
     },
   });
   const refused = on({ kind: "listingFailed", error: failures.refused, now: 0 });
