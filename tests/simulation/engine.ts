@@ -119,6 +119,8 @@ export class Engine {
   readonly failed: { name: string; error: Error }[] = [];
   /** The ids that this run has begun to replace. */
   readonly replacing = new Set<string>();
+  /** The instances that were refreshed. */
+  readonly read = new Set<string>();
   /** By the name of a resource of the program: the id in the state, which a Diff has shown. */
   readonly compared = new Map<string, string>();
   /** Set by Ctrl-C. Then no further step begins. */
@@ -330,6 +332,7 @@ export class Engine {
       try {
         const read = await this.#read(provider, { urn, id, inputs, outputs }, options);
         this.did.push(`${read ? "read" : "gone"} ${name}`);
+        this.read.add(id);
         if (read) await compare(read);
         return read;
       } catch (error) {

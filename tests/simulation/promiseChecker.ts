@@ -48,7 +48,7 @@ export interface Made {
 export interface Poster {
   plan: RunPlan | undefined;
   disk: object;
-  engine: Pick<Engine, "replacing" | "compared" | "scopeOf" | "entries">;
+  engine: Pick<Engine, "replacing" | "compared" | "read" | "scopeOf" | "entries">;
   words: Words;
   /** Whether its token is a live one; `compute:leftovers`, and `compute:deletePolicy`. */
   live: boolean;
@@ -192,8 +192,9 @@ export class PromiseChecker {
     const { live, words, deletePolicy } = poster;
     const leftovers = words.COMPUTE_LEFTOVERS ?? poster.leftovers;
     const deleteFails = (words.COMPUTE_DELETE_POLICY ?? deletePolicy) === "fail";
-    // What is typed lets the instance run that a Diff has shown, and no other one.
-    const isShown = [...poster.engine.compared.values()].includes(other.id);
+    // What is typed lets the instance run that a Diff or a refresh has shown, and no other one.
+    const { compared, read } = poster.engine;
+    const isShown = [...compared.values(), ...read].includes(other.id);
     const isGuarded = deleteFails || (deletePolicy === "fail" && !isShown);
     const isGenerated = isNameFor(other.name, other.urn, this.#scopeOf(other, poster));
     const isStopDue =
