@@ -82,12 +82,17 @@ const lockedAdvice =
 
 const brokenFileAdvice = "Correct that file, and run this again.";
 
+/** A file backend writes this file with each state, and a kill can cut it. */
+const brokenStateAdvice =
+  "In a file backend, a killed run can leave an empty file beside the state, whose name ends in .json.attrs: remove that file, and run this again.";
+
 /** By what a failure says: its next step. */
 const causes = [
   [/passphrase/, passphraseAdvice],
   [/^did not end/, slowAdvice],
   [/PULUMI_ACCESS_TOKEN|log ?in\b|unable to open bucket/, loginAdvice],
   [/could not (unmarshal|validate) '/, brokenFileAdvice],
+  [/failed to load checkpoint/, brokenStateAdvice],
   [/currently locked|update is (currently|already) in progress/, lockedAdvice],
 ] as const;
 

@@ -362,6 +362,11 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/pulumi.ts",
+    text: "remove that file, and run this again.",
+    ways: { again: commands("after a kill has cut a file of the file backend") },
+  },
+  {
+    file: "cli/pulumi.ts",
     text: "or set PULUMI_BACKEND_URL.",
     ways: {
       "pulumi login": commands("without a login, and with a wrong folder or stack"),

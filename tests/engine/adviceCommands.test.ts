@@ -2,7 +2,7 @@
  * Follows what the plugin's commands advise (`audit`, `doctor`) to its end (G9): each command is
  * typed as it is printed, until the state and the service agree, and `audit` ends with exit code 0.
  */
-import { rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { testAuthority, testServer } from "../../provider/api/testing/certificates";
@@ -11,6 +11,7 @@ import { printedCommands } from "../support/printed";
 import { TlsFront } from "../support/tlsFront";
 import { Fixture } from "./support/fixture";
 import { emptyProgram, instances, oneInstance } from "./support/programs";
+import { settle, stateFile } from "./support/settling";
 import { ageCreates, plugin, tokens } from "./support/stack";
 import { expectAgreement, isWell, printed, typePrinted, typeToken, urnOf } from "./support/typing";
 
@@ -203,6 +204,22 @@ test("without a login, and with a wrong folder or stack or a broken project file
   const [, name] = /^(\w+)\*/m.exec(stacks) ?? [];
   expect(await stack.type(`${doctor} --stack ${name}`)).toMatch(isWell);
 
+  await expectAllWell(fixture);
+  expect(fixture.posts()).toBe(1);
+});
+
+test("after a kill has cut a file of the file backend, `settle` names the file to remove", async () => {
+  await using fixture = await Fixture.create();
+  const { stack } = fixture;
+  await stack.up();
+  const attributes = `${stateFile(stack)}.attrs`;
+  expect(existsSync(attributes)).toBe(true);
+  writeFileSync(attributes, "");
+  const { code, output } = await settle(stack, "--yes");
+  expect(code).toBe(3);
+  expect(output).toMatch(/failed to load checkpoint: EOF\n.*→ In a file backend, .* \.json\.attrs/);
+  rmSync(attributes);
+  expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
   await expectAllWell(fixture);
   expect(fixture.posts()).toBe(1);
 });
