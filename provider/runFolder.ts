@@ -51,7 +51,8 @@ export class RunFolder<Line extends { readonly urn: string }> {
     this.#clock = clock;
     const address = engineAddress?.();
     const runs = join(pulumiHome(env), "compute", "runs");
-    this.#folder = address && join(runs, fingerprint(`${hostname()} ${engineId()} ${address}`, 16));
+    const run = fingerprint(`${hostname()} ${engineId()} ${address}`, 16);
+    this.#folder = address ? join(runs, run) : undefined;
     this.#file = join(this.#folder ?? "", file);
   }
 
