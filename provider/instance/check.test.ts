@@ -424,7 +424,7 @@ test("a name that another resource has is warned of while it is new", () => {
   const run = { scope: scopeId, isNameTaken: () => true };
   const findingsWith = (olds: PropertyMap) => checkInstance({ ...request, olds }, run).findings;
   const warned = [{ own: 'another resource has the name "web", too', shared: expect.anything() }];
-  expect(findingsWith(propertyMap({}))).toMatchObject(warned);
+  expect(findingsWith(propertyMap({}))).toEqual(warned);
   expect(findingsWith(inputsOf())).toEqual([]);
 });
 

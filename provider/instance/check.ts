@@ -47,10 +47,8 @@ interface NameFacts {
   isNameTaken: (name: string) => boolean;
 }
 
-/** What is wrong with an input. What the existing instance has, or only a service may refuse, is said, and stops no run. */
-interface Judgement extends Report {
-  is: "refused" | "said";
-}
+/** What is wrong with an input. A text refuses it. A report is of what the existing instance has, or only a service may refuse. */
+type Judgement = string | Report;
 
 /** Checks the inputs that the program gives. */
 export function checkInstance(given: CheckRequest, { scope, isNameTaken }: NameFacts): Checked {
@@ -58,8 +56,9 @@ export function checkInstance(given: CheckRequest, { scope, isNameTaken }: NameF
   const chosen = isGiven(request.news["name"]) ? undefined : chooseName(request, scope);
   const inputs = propertyMap({ ...givenInputs(request.news), ...chosen });
   const problems = [...problemsIn(request), ...nameProblems(request, chosen, isNameTaken)];
-  const failures = problems.filter(({ is }) => is === "refused").map(({ own }) => own);
-  return { inputs, failures, findings: problems.filter(({ is }) => is === "said") };
+  const failures = problems.filter((problem) => typeof problem === "string");
+  const findings = problems.filter((problem) => typeof problem !== "string");
+  return { inputs, failures, findings };
 }
 
 /** Returns the inputs that the program gives, with each script as a secret. */
@@ -81,14 +80,12 @@ function* problemsIn(request: CheckRequest): Generator<Judgement> {
   const unfilled = inputNames.filter((name) => isUnfilled(name, request));
   for (const name of inputNames.filter((name) => !unfilled.includes(name)))
     yield* inputProblems(name, request);
-  if (unfilled.length > 0) yield refusing(fillIn(unfilled));
+  if (unfilled.length > 0) yield fillIn(unfilled);
   if (!isGiven(olds["name"]) && outputTextProblem(logicalName(urn)) !== undefined)
-    yield refusing(namedByOutput);
+    yield namedByOutput;
   // A script that is not known yet may turn out to be null (G10).
   if (scriptInputs.every((name) => isGiven(news[name]) && !hasUnknown(news[name])))
-    yield refusing(
-      "userData and userDataBase64 are both given, but an instance has only one script. Leave one of them out",
-    );
+    yield "userData and userDataBase64 are both given, but an instance has only one script. Leave one of them out";
 }
 
 /** Judges the name of the instance, and notes it if the program gives it. */
@@ -98,35 +95,28 @@ function* nameProblems(
   isNameTaken: NameFacts["isNameTaken"],
 ): Generator<Judgement> {
   const [before, now] = [olds, chosen ?? news].map((values) => reveal(values["name"] ?? null));
-  const isTaken = !chosen && typeof news["name"] === "string" && isNameTaken(news["name"]);
+  const isTaken = typeof news["name"] === "string" && isNameTaken(news["name"]);
   if (now === null)
-    yield refusing("name is required, because pulumi:autonaming is disabled for this resource");
+    yield "name is required, because pulumi:autonaming is disabled for this resource";
   // An instance that has long had its name needs no warning in each run.
   if (now === before || typeof now !== "string") return;
   // The engine makes the name that it proposes from what the program and `pulumi:autonaming` say.
   for (const { problem } of problemsOf("name", chosen?.[proposedKey]))
-    yield refusing(
-      `the name that pulumi:autonaming chooses ${problem}; give a name in the program, or change pulumi:autonaming`,
-    );
+    yield `the name that pulumi:autonaming chooses ${problem}; give a name in the program, or change pulumi:autonaming`;
   if (!chosen && !isHostname(now)) yield noHostname;
   if (isTaken) yield takenName(now);
 }
 
-const noHostname: Judgement = {
-  is: "said",
+const noHostname: Report = {
   own: "the service may refuse the name",
   shared: [
     ": a hostname has labels of up to 63 letters, digits and inner hyphens, 253 characters in all (RFC 1123)",
   ],
 };
 
-function takenName(name: string): Judgement {
+function takenName(name: string): Report {
   const own = `another resource has the name "${name}", too`;
-  return { is: "said", own, shared: [": a service may refuse a second instance of that name"] };
-}
-
-function refusing(own: string): Judgement {
-  return { is: "refused", own, shared: [] };
+  return { own, shared: [": a service may refuse a second instance of that name"] };
 }
 
 /** Returns the inputs with their ids as text, each as secret as before. */
@@ -179,7 +169,7 @@ function unknownProperties(news: PropertyMap): Judgement[] {
       const hint = suggestion
         ? `; did you mean ${suggestion}?`
         : ` (it has ${inputNames.join(", ")})`;
-      return refusing(`an Instance has no input "${key}"${hint}`);
+      return `an Instance has no input "${key}"${hint}`;
     });
 }
 
@@ -188,21 +178,21 @@ function inputProblems(name: InputName, { olds, news }: CheckRequest): Judgement
   const value = news[name] ?? null;
   if (!isGiven(news[name])) {
     const isMissing = isRequired(name) && !isUnread(name, olds);
-    return isMissing ? [refusing(`${name} is required`)] : [];
+    return isMissing ? [`${name} is required`] : [];
   }
   // The existing instance already has this name.
   if (name === "name" && reveal(value) === reveal(olds["name"] ?? null)) return [];
   if (isScript(name) && isUserDataHash(reveal(value))) {
     // With the resource option ignoreChanges, the engine gives the old hash in place of the program's text.
     const isOld = reveal(value) === reveal(olds[name] ?? null);
-    return isOld ? [] : [refusing(`${name} ${isOnlyHash}`)];
+    return isOld ? [] : [`${name} ${isOnlyHash}`];
   }
   const isInState = heldIn(name, { olds, news });
   return problemsOf(name, value).map(({ index, problem }) => {
     const item = index === undefined ? "" : `[${index}]`;
-    if (!isInState(index)) return refusing(`${name}${item} ${problem}`);
+    if (!isInState(index)) return `${name}${item} ${problem}`;
     const own = `${name} in the state ${problem}; a change may replace the instance`;
-    return { is: "said", own, shared: [] };
+    return { own, shared: [] };
   });
 }
 
