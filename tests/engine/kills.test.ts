@@ -5,6 +5,7 @@
 import { rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
+import { seeded } from "../../emulator/random";
 import { destroyPath, Fixture } from "./support/fixture";
 import { instances } from "./support/programs";
 import type { End } from "./support/running";
@@ -14,15 +15,6 @@ import { tokens } from "./support/stack";
 const names = ["a", "b", "c"] as const;
 const providers = ["own", "other"];
 const ends: readonly End[] = ["plugin killed", "engine killed", "both killed"];
-
-/** Returns numbers from 0 to `count` - 1, which the seed decides. */
-function numbersFrom(seed: number): (count: number) => number {
-  let state = seed;
-  return (count) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * count);
-  };
-}
 
 interface Wanted {
   flavor: number;
@@ -49,7 +41,8 @@ function programOf({ service }: Fixture, wanted: readonly Wanted[]): string {
 const seeds = (process.env["COMPUTE_KILL_SEEDS"] ?? "1,2").split(",").map(Number);
 
 test.each(seeds)("runs of seed %d that are killed end no server that serves", async (seed) => {
-  const next = numbersFrom(seed);
+  const random = seeded(seed);
+  const next = (count: number) => Math.floor(random() * count);
   await using fixture = await Fixture.create({
     token: tokens.live,
     config: { destroyPath },
