@@ -76,7 +76,7 @@ describe("an instance that an earlier create may have left", () => {
           ? "To settle it: `.*settle`"
           : "To take it over: `pulumi import compute:index:Instance web i-lost`, or remove .*";
       const second =
-        "If .*it was let run on purpose: `COMPUTE_LEFTOVERS=warn pulumi up`, with the same options, .*";
+        "If .*it was let run on purpose\\)?: `COMPUTE_LEFTOVERS=warn pulumi up`, with the same options, .*";
       expect(message).toMatch(new RegExp(`\n${way}\n${second}\nMore: `));
       expect(message.includes("billed")).toBe(!("apiToken" in args));
       expect(linesAt100(message)).toBeLessThanOrEqual(6);
@@ -176,7 +176,7 @@ describe("an instance that an earlier create may have left", () => {
     expect(postsTo(world)).toBe(0);
     // With `--replace`, nothing is in doubt, so `settle` alone would lead in a circle.
     expect(message).toContain(
-      "If that does not name it, a state has it, or it was let run on purpose: `COMPUTE_LEFTOVERS=warn pulumi up`, with the same options, creates a second one, which is billed, too.",
+      "If settle does not name it (a state has it, or it was let run on purpose): `COMPUTE_LEFTOVERS=warn pulumi up`, with the same options, creates a second one, which is billed, too.",
     );
   });
 });

@@ -257,7 +257,7 @@ function waysPast([first]: readonly Leftover[], spec: CreateSpec, { variables }:
   if (first.why === "tag")
     return [
       settleLine(),
-      `If that does not name it, a state has it, or it was let run on purpose: ${goOn}`,
+      `If settle does not name it (a state has it, or it was let run on purpose): ${goOn}`,
     ];
   // What a name alone leaves open, `settle` can't tell either.
   return [

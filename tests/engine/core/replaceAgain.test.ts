@@ -75,7 +75,7 @@ test.each(hows)(
     if (how === "taint") await stack.succeed("state", "taint", urn, "--yes");
     const replacing = how === "taint" ? [] : ["--replace", urn];
     const stopped = await stack.fail("up", ...replacing);
-    expect(stopped).toContain("If that does not name it, a state has it");
+    expect(stopped).toContain("If settle does not name it (a state has it");
 
     // Of a resource that is not tainted, `settle` can't know that it is to be replaced.
     const settled = await stack.type(printed(stopped, "settle"));
