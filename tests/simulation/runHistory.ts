@@ -9,6 +9,7 @@ import {
 } from "../../emulator/inProcess";
 import type { InstanceFault } from "../../emulator/faults/kinds";
 import { matchesPattern } from "../../emulator/pattern";
+import { recordsIn } from "../../cli/records";
 import { InstanceUnfinished } from "../../provider/errors";
 import { propertyMap, reveal, Secret, type PropertyMap } from "../../provider/pulumi/propertyValue";
 import { settleCommand } from "../../provider/advice";
@@ -833,8 +834,7 @@ class HistoryRun {
     const forgets = new Set<string>();
     for (let round = 0; round < 4; round++) {
       this.#tell(`a person settles ${stack.name}`);
-      const files = machine.ledger().all();
-      const inDoubt = [...stack.pending, ...files.map(({ record }) => record)].map(
+      const inDoubt = [...stack.pending, ...recordsIn(machine.ledger(), true)].map(
         ({ urn }) => urn,
       );
       const settled = this.#settleOnce(machine, stack, forgets);
