@@ -925,6 +925,8 @@ class HistoryRun {
     }
     if (!imported) return;
     this.#tell(`a person imports ${imported.id}`);
+    // What its create has noted was in the state that was lost.
+    this.#checker.forgetAnswers(imported.id);
     const name = urn.split("::").at(-1) ?? "";
     const { provider } = this.#lastProgram(stack);
     await this.#runWithoutFaults(stack, (engine) =>
