@@ -167,10 +167,7 @@ export default tseslint.config(
     ),
   wall(["provider/dialer.ts"], [wire, rpc, outside("emulator", "cli"), shapes]),
   wall(["provider/rpc/**/*.ts"], [http, above("rpc"), outside("emulator", "cli"), loadedLater]),
-  wall(
-    ["provider/process/main.ts"],
-    [wire, http, rpc, outside("emulator", "cli(?!/run\\.js$)"), loadedLater],
-  ),
+  wall(["provider/process/main.ts"], [wire, http, rpc, outside("emulator", "cli"), loadedLater]),
   wall(["provider/process/pluginPort.ts"], [wire, rpc, outside("emulator", "cli"), loadedLater]),
   wall(["provider/process/serve.ts"], [wire, http, outside("emulator", "cli"), loadedLater]),
   wall(["provider/api/**/*.ts"], [wire, above("api"), outside("emulator", "cli")]),

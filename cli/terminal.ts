@@ -43,8 +43,8 @@ export function createTerminal(
   const messages = { status: ignore, debug: ignore, info: inform, warning };
   const ask = async (question: string) => {
     if (!readLine) return undefined;
-    // Beside the lines that it is about: `pulumi plugin run` prints stdout and stderr in any order.
-    // Nothing else does: `pulumi plugin run` keeps the pipe to this process open after Ctrl-D.
+    // On stdout, beside the lines that it is about: `pulumi plugin run` prints stdout and stderr in any order. It also keeps the pipe
+    // to this process open after Ctrl-D, so only Ctrl-C ends the question.
     print(`${question} [y/N] (Ctrl-C ends this, without a change)`);
     return /^y(es)?$/i.test((await readLine()).trim());
   };

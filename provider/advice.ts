@@ -20,10 +20,11 @@ export const configCommands = {
 
 /** Where a run has its settings from. */
 export interface SettingPlaces {
+  /** The environment variables, or the options of a command, from which some settings come. */
   readonly variables: SettingVariables;
   /** The file of the token, if it has one. */
   readonly tokenFile?: string | undefined;
-  /** The URN of the explicit provider. */
+  /** The URN of the explicit provider resource. Undefined for a default provider. */
   readonly providerUrn?: string | undefined;
   /** The stack of a command, which may not be the selected one. */
   readonly stack?: string | undefined;

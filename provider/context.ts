@@ -18,7 +18,7 @@ export interface ProviderContext {
   engineAddress?: () => string;
   /** Resolves to whether the engine shows a message that it gets after its last reply. The default is that it does. */
   showsLastMessages?: () => Promise<boolean>;
-  /** The storage of the ledger (records of creates). The default is the file system. */
+  /** The storage of the ledger and of the folder of the run. The default is the file system. */
   disk?: Disk;
   /** The default is `createClient` of `api/client`, loaded when needed. */
   createApi?: (options: ClientOptions) => ComputeApi;

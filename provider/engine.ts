@@ -197,8 +197,6 @@ export class Engine {
   readonly texts = new Map<string, ScriptText>();
   /** Whether a call has come that changes something. The run of a preview gets none. */
   isActing = false;
-  /** What the run has said of files that can't be written. */
-  readonly said = new Once();
   /** How the run has ended. The creates that still run read this when they end. */
   ending: CancelReason | undefined;
   readonly #resources = new Map<string, Resource>();
@@ -208,13 +206,14 @@ export class Engine {
   #kind: RunKind;
   #deletePolicy: Settings["deletePolicy"] | undefined;
 
-  /** `kind`: until a call shows another one. `file`: as in `RunFolder`. */
+  /** `kind`: until a call shows another one. `file`, `said`: as in `RunFolder`. */
   constructor(
     ctx: Partial<ProviderContext> = {},
     kind: RunKind = "recorded",
     file: string = randomUUID(),
+    said = new Once(),
   ) {
-    this.#folder = new RunFolder(ctx, file, this.said);
+    this.#folder = new RunFolder(ctx, file, said);
     this.#kind = kind;
   }
 

@@ -2,8 +2,8 @@
 export class Once {
   readonly #subjects = new Set<string>();
 
-  /** Adds the subject. Returns whether it is new. */
-  add(subject: string): boolean {
+  /** Marks the subject as said. Returns whether it was not before, so that its message is due. */
+  markSaid(subject: string): boolean {
     const isNew = !this.#subjects.has(subject);
     this.#subjects.add(subject);
     return isNew;

@@ -36,8 +36,8 @@ export class Run {
     this.#ctx = ctx;
     // With its process id, a person finds a run that is in the way (`displayRun`).
     this.#id = `${process.pid}_${Buffer.from(randomBytes(6)).toString("hex")}`;
-    this.engine = new Engine(ctx, "recorded", this.#id);
     this.notices = new Notices(ctx);
+    this.engine = new Engine(ctx, "recorded", this.#id, this.notices);
   }
 
   /** Undefined until Configure, and if the recorded settings can't work. */
@@ -67,7 +67,7 @@ export class Run {
     const providerUrn = explicitProvider(urn);
     const places = { variables: settingVariables(args, this.#ctx.env), providerUrn, engine };
     const env = engine.kind === "stateless" ? {} : this.#ctx.env;
-    wordsForRun(env);
+    const words = wordsForRun(env);
     let resolved: Settings;
     try {
       resolved = resolveSettings(args, this.#ctx, places);
@@ -77,7 +77,7 @@ export class Run {
       this.#refusal = error.says;
       return;
     }
-    const { settings, variables, assignments } = decideForRun(resolved, env);
+    const { settings, variables, assignments } = decideForRun(resolved, words);
     // A token from a file may be replaced between two calls.
     const apiToken = settings.apiTokenFile ?? settings.apiToken;
     const configurationKey = JSON.stringify({ ...settings, apiToken, urn, scope });

@@ -96,7 +96,7 @@ export class RunFolder<Line extends { readonly urn: string }> {
       this.#disk.makeFolder(folder);
       this.#disk.append(this.#file, `${JSON.stringify(line)}\n`);
     } catch (error) {
-      if (this.#said.add(writeSubject))
+      if (this.#said.markSaid(writeSubject))
         this.#messages?.warning(writeWarning(error, dirname(folder)));
     }
   }

@@ -1,6 +1,7 @@
 /** The table of `probe`: a pure function of the facts. */
 import { inStack, pageAt } from "../../provider/advice";
 import { instanceStatuses, pageLimit } from "../../provider/api/serviceConstants";
+import { maxPollIntervalSeconds, maxSettlingSeconds } from "../../provider/config/settings";
 import { noCursor, usualCursor } from "../../provider/evidence/collect";
 import { isNamed } from "../../provider/evidence/witness";
 import { shellQuote } from "../../provider/shellQuote";
@@ -295,10 +296,8 @@ const madeSighting = ({ create }: Facts) =>
 
 /** A setting is raised to so many times of what one sandbox has needed. */
 const margin = 3;
-const maxSettlingSeconds = 600;
 /** A wait for an instance takes so many polls. */
 const pollsInAWait = 20;
-const maxPollSeconds = 60;
 
 type Advised = readonly [name: string, value: string, why: string];
 
@@ -332,7 +331,7 @@ function settingsOf(facts: Facts): Advised[] {
       `${from}, a removal, a replacement and \`pulumi destroy\` send DELETE, and the server ends`,
     ]);
   const readyMs = Math.max(sighting?.addressAt ?? 0, sighting?.statuses.at(-1)?.at ?? 0);
-  const poll = Math.min(maxPollSeconds, Math.round(readyMs / 1000 / pollsInAWait));
+  const poll = Math.min(maxPollIntervalSeconds, Math.round(readyMs / 1000 / pollsInAWait));
   const slow = `an instance took ${seconds(readyMs)}: fewer listings show that as well`;
   if (poll * 1000 > settings.pollIntervalMs) advised.push(["pollIntervalSeconds", `${poll}`, slow]);
   return advised;

@@ -1,7 +1,7 @@
 /** Tests of the variables that decide for one run. */
 import { expect, test } from "@jest/globals";
 import { OperationFailed } from "../errors";
-import { decideForRun } from "./oneRun";
+import { decideForRun, wordsForRun } from "./oneRun";
 import { settingsFrom } from "./settings";
 
 const settings = (more: Partial<Parameters<typeof settingsFrom>[0]> = {}) =>
@@ -16,7 +16,7 @@ test.each([
   ["destroy", "fail", "fail"],
 ] as const)("the policy %s with COMPUTE_DELETE_POLICY=%s is %s", (policy, variable, decided) => {
   const before = settings({ deletePolicy: policy });
-  const found = decideForRun(before, { COMPUTE_DELETE_POLICY: variable });
+  const found = decideForRun(before, wordsForRun({ COMPUTE_DELETE_POLICY: variable }));
   // A leftover that nobody has looked at still stops its create.
   const guardsLeftovers = policy === "fail" && decided === "retain";
   expect(found.settings).toEqual({ ...before, deletePolicy: decided, guardsLeftovers });
@@ -27,8 +27,8 @@ test.each([
 });
 
 test("COMPUTE_LEFTOVERS wins over the setting, and is told beside the other variable", () => {
-  const env = { COMPUTE_LEFTOVERS: "warn", COMPUTE_DELETE_POLICY: "retain" };
-  const { settings: decided, assignments } = decideForRun(settings({ leftovers: "fail" }), env);
+  const words = wordsForRun({ COMPUTE_LEFTOVERS: "warn", COMPUTE_DELETE_POLICY: "retain" });
+  const { settings: decided, assignments } = decideForRun(settings({ leftovers: "fail" }), words);
   expect(decided).toMatchObject({ leftovers: "warn", deletePolicy: "retain" });
   expect(assignments).toEqual(["COMPUTE_DELETE_POLICY=retain", "COMPUTE_LEFTOVERS=warn"]);
 });
@@ -37,7 +37,7 @@ test.each([
   ["COMPUTE_DELETE_POLICY", "destroy", '"retain" or "fail"'],
   ["COMPUTE_LEFTOVERS", "WARN", '"warn" or "fail"'],
 ])("%s=%s is refused, and the value is not repeated (G8)", (name, value, words) => {
-  const decide = () => decideForRun(settings(), { [name]: value });
+  const decide = () => wordsForRun({ [name]: value });
   expect(decide).toThrow(OperationFailed);
   expect(decide).toThrow(
     `${name} in the environment must be ${words}. Correct or unset it, and run again`,

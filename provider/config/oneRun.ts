@@ -13,18 +13,18 @@ const names = { deletePolicy: "COMPUTE_DELETE_POLICY", leftovers: "COMPUTE_LEFTO
  * @throws OperationFailed if a variable has a value that means nothing
  */
 export function wordsForRun(env: NodeJS.ProcessEnv) {
-  const policy = wordIn(env, names.deletePolicy, ["retain", "fail"]);
-  const leftovers = wordIn(env, names.leftovers, ["warn", "fail"]);
-  return { policy, leftovers };
+  return {
+    deletePolicy: wordIn(env, names.deletePolicy, ["retain", "fail"]),
+    leftovers: wordIn(env, names.leftovers, ["warn", "fail"]),
+  };
 }
 
 /**
- * Returns the settings of a run, the variables from which some of them come, and all such variables that are set, as assignments.
- *
- * @throws OperationFailed as `wordsForRun`
+ * Returns the settings of a run of which the variables say this, the variables from which some of them come, and all such variables
+ * that are set, as assignments.
  */
-export function decideForRun(settings: Settings, env: NodeJS.ProcessEnv) {
-  const { policy, leftovers } = wordsForRun(env);
+export function decideForRun(settings: Settings, words: ReturnType<typeof wordsForRun>) {
+  const { deletePolicy: policy, leftovers } = words;
   const deletePolicy = policy ?? settings.deletePolicy;
   const isDecidedHere = deletePolicy !== settings.deletePolicy;
   // "retain" is for instances that a person has looked at. Nobody has looked at a leftover, so a leftover
@@ -41,7 +41,9 @@ export function decideForRun(settings: Settings, env: NodeJS.ProcessEnv) {
       ...(isDecidedHere && { deletePolicy: names.deletePolicy }),
       ...(leftovers && { leftovers: names.leftovers }),
     },
-    assignments: Object.values(names).flatMap((name) => (env[name] ? `${name}=${env[name]}` : [])),
+    assignments: (["deletePolicy", "leftovers"] as const).flatMap((setting) =>
+      words[setting] ? `${names[setting]}=${words[setting]}` : [],
+    ),
   };
 }
 

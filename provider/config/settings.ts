@@ -25,9 +25,9 @@ function secondsUpTo(max: number) {
 
 const seconds = secondsUpTo(24 * 60 * 60);
 /** The longest settling time: how long a listing may lack an instance that the service has accepted. */
-const maxSettlingSeconds = 600;
+export const maxSettlingSeconds = 600;
 /** The longest poll interval: two listings this far apart are a proof (G3), for which a refresh has 300 s. */
-const maxPollIntervalSeconds = 60;
+export const maxPollIntervalSeconds = 60;
 
 const flag = z.preprocess(
   (value) => (value === "true" ? true : value === "false" ? false : value),
@@ -177,7 +177,7 @@ export const settingDescriptions: Record<SettingName, string> = {
   requestsPerMinute: `The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default ${defaults.requestsPerMinute}.`,
   requestTimeoutSeconds: `How long one request may take, in seconds. Default ${defaults.requestTimeoutSeconds}.`,
   pollIntervalSeconds: `The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default ${defaults.pollIntervalSeconds}, at most ${maxPollIntervalSeconds}.`,
-  settlingSeconds: `How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default ${defaults.settlingSeconds}, at most ${maxSettlingSeconds}.`,
+  settlingSeconds: `How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits at most this long for an instance that is OFFLINE, or ACTIVE without an address. Default ${defaults.settlingSeconds}, at most ${maxSettlingSeconds}.`,
   deletePolicy: `What a delete does. ${explained(meanings.deletePolicy)} For one run: \`COMPUTE_DELETE_POLICY\` in the environment, \`retain\` or \`fail\`.`,
   destroyPath:
     "Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.",

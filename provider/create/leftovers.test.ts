@@ -20,7 +20,7 @@ import {
   urnOf,
   type Scene,
 } from "../testing/scene";
-import { decideForRun } from "../config/oneRun";
+import { decideForRun, wordsForRun } from "../config/oneRun";
 import { createInstance } from "../testing/calls";
 import { briefly, askAbout } from "../instance/existence";
 import { generatedName } from "../instance/naming";
@@ -92,7 +92,8 @@ describe("an instance that an earlier create may have left", () => {
 
   test("stops the create also if COMPUTE_DELETE_POLICY lets another instance go", async () => {
     const world = scene();
-    const { settings } = decideForRun(world.session.settings, { COMPUTE_DELETE_POLICY: "retain" });
+    const words = wordsForRun({ COMPUTE_DELETE_POLICY: "retain" });
+    const { settings } = decideForRun(world.session.settings, words);
     Object.assign(world.session.settings, settings);
     Object.assign(world.session.options.variables, { deletePolicy: "COMPUTE_DELETE_POLICY" });
     world.service.has("i-lost", { name: nameFor("web") });

@@ -1,4 +1,4 @@
-/** The errors and notices of a create. All that leaves a create in doubt gives one text, which names one command. */
+/** The errors and notices of a create. All that leaves a create in doubt gives one form of text, which names a command if one helps. */
 import { secondOf } from "../abort";
 import {
   bulleted,

@@ -4,7 +4,7 @@ import type { ListItem } from "../api/contract";
 import type { Clock } from "../clock";
 
 /** The instances in one listing, and what it proves (section "List envelope" of the service's API document). */
-export interface ListingContent {
+export interface FetchedListing {
   /** By id. */
   readonly items: ReadonlyMap<string, ListItem>;
   /** Whether every instance is listed. Only such a listing can prove that an instance is absent (G3). */
@@ -13,10 +13,6 @@ export interface ListingContent {
   readonly unreadable: number;
   /** The statuses of which every instance is listed. Empty for a complete listing. */
   readonly completeStatuses: ReadonlySet<string>;
-}
-
-/** A listing as it was fetched. */
-export interface FetchedListing extends ListingContent {
   /** Set if the pages of the cursor (`compute:cursorParameter`) did not list everything. */
   readonly cursorProblem?: CursorProblem | undefined;
 }
@@ -30,13 +26,11 @@ export interface CursorProblem {
 }
 
 /** The part of a listing from which a witness judges (`witness.ts`). */
-export interface Evidence extends ListingContent {
+export interface Evidence extends FetchedListing {
   /** The clock time before the first request. */
   readonly begunAt: number;
   /** The clock time after the last response. */
   readonly endedAt: number;
-  /** As in `FetchedListing`. */
-  readonly cursorProblem?: CursorProblem | undefined;
 }
 
 /** When a listing began. */
@@ -48,7 +42,7 @@ interface Begin {
 }
 
 /** A listing, and when it was fetched. */
-export interface Listing extends FetchedListing, Evidence, Begin {}
+export interface Listing extends Evidence, Begin {}
 
 /** Whether the listing shows every instance of these statuses, or of all statuses if the list is empty. */
 export function isCompleteFor(listing: Listing, statuses: readonly string[]): boolean {
@@ -64,7 +58,7 @@ export interface IdSet {
 }
 
 /** Whether a listing shows one of these instances. */
-export function shows({ items }: ListingContent, ids: IdSet): boolean {
+export function shows({ items }: FetchedListing, ids: IdSet): boolean {
   return [...items.keys()].some((id) => ids.has(id));
 }
 
@@ -129,7 +123,7 @@ export class ListingSource {
     return this.#latest;
   }
 
-  /** The same, if it shows none of ours: then no later listing shows one of ours either. */
+  /** The earliest listing that has all instances of later ones, if it shows none of ours: then none of these shows one of ours either. */
   get withoutOurs(): Listing | undefined {
     const first = this.#withoutOurs;
     return first && !shows(first, this.#ours) ? first : undefined;

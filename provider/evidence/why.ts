@@ -2,7 +2,7 @@
 import { afterChange, type SettingPlaces } from "../advice";
 import { pageLimit } from "../api/serviceConstants";
 import { noCursor } from "./collect";
-import type { ListingContent } from "./listing";
+import type { FetchedListing } from "./listing";
 import type { Open } from "./witness";
 
 /** How a session lists: the parameter that it pages by now, and the setting `compute:cursorParameter`. */
@@ -34,7 +34,7 @@ export function whyOpen({ why, listing }: Open, paging: Paging): string {
 
 /** Says why a listing is not complete. */
 export function whyIncomplete(
-  { unreadable }: ListingContent,
+  { unreadable }: FetchedListing,
   { cursorParameter, settings, places }: Paging,
 ): string {
   const summary = "the service's listing is not complete";

@@ -37,7 +37,8 @@ interface FunctionDefinition {
 /** What each status means to this provider; the service's API document does not say it. */
 const statusMeanings: Readonly<Record<InstanceStatus, string>> = {
   ACTIVE: "the instance is ready, which is what a create waits for",
-  OFFLINE: "the instance does not run: a create ends, with a warning",
+  OFFLINE:
+    "the instance does not run: a create ends, with a warning, or with an error if it waits for a port",
   PROVISIONING: "the service is still making the instance",
 };
 

@@ -107,7 +107,7 @@ export async function deleteInstance(
         // Another policy may hold elsewhere.
         refuseElsewhere(session, instance, connection.origin());
         return end(
-          (await noteRetained(session, instance, policy))
+          (await noteRetained(session, instance, policy.isOfProgram))
             ? "dropped from the state, not destroyed"
             : "gone",
         );

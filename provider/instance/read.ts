@@ -17,7 +17,7 @@ import type { Session } from "../session/session";
 import { missingOf } from "./address";
 import { whenListed, askAbout } from "./existence";
 import { Instance, listedOutputs } from "./instance";
-import { checkStatus, unfinishedInstance } from "./ready";
+import { warnOfStatus, unfinishedInstance } from "./ready";
 
 /**
  * Returns the instance as the service lists it. Undefined if the instance is proven gone, unless an import or a `.get()` asks for it. If
@@ -74,7 +74,7 @@ function marked(listed: Instance): Instance {
 export function noteImport(session: Session, imported: Instance): void {
   const { urn, id, status } = imported;
   session.noteShown(imported);
-  if (status !== "PROVISIONING") return checkStatus(session.notices, imported);
+  if (status !== "PROVISIONING") return warnOfStatus(session.notices, imported);
   const shared = [" is PROVISIONING. `pulumi up` waits until it is ready"];
   session.notices.tell("info", { own: `instance ${id}`, shared }, urn);
 }
@@ -118,9 +118,10 @@ function refresh(session: Session, before: Instance, item: ListItem, origin: Ori
   const changed = listedOutputs.filter((name) => valueIn(before, name) !== valueIn(after, name));
   // That an unfinished instance has become ready is no drift.
   session.engine.resource(before.urn).drift = before.isUnfinished ? [] : changed;
-  const lacks = before.isUnfinished ? lackOf(session, after, item) : undefined;
+  const isAwaited = before.isUnfinished || after.status === "PROVISIONING";
+  const lacks = isAwaited ? lackOf(session, after, item) : undefined;
   if (lacks === undefined) {
-    checkStatus(session.notices, after, before);
+    warnOfStatus(session.notices, after, before);
     return after;
   }
   // An `up` shows this, too, and then waits.

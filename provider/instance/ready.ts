@@ -146,12 +146,31 @@ class WaitUntilReady {
     return status === "ACTIVE" && this.#progress.port ? "watch" : "end";
   }
 
-  /** Takes the instance as it is listed, and warns of what it lacks. @throws InstanceUnfinished as `checkStatus` */
+  /**
+   * Takes the instance as it is listed, and warns of what it lacks.
+   *
+   * @throws InstanceUnfinished if its status is unknown, or if it is OFFLINE and a port is awaited
+   */
   #takeAsListed(): void {
     const { notices } = this.#session;
-    checkStatus(notices, this.#instance, this.#wait.instance.unfinished());
-    const { status, ipv4, urn } = this.#instance;
-    if (status === "ACTIVE" && ipv4 === undefined) notices.warnOfFinding(noAddressFinding, urn);
+    const { id, status, ipv4, urn, waitForPort: port } = this.#instance;
+    if (status === "ACTIVE") {
+      if (ipv4 === undefined) notices.warnOfFinding(noAddressFinding, urn);
+      return;
+    }
+    if (status !== "OFFLINE")
+      throw unfinishedInstance(
+        this.#instance,
+        unknownStatus(this.#instance),
+        ". If it becomes ACTIVE or OFFLINE, the next `pulumi up` finishes it. To have it created again, remove it at the service first",
+      );
+    if (port !== undefined)
+      throw unfinishedInstance(
+        this.#instance,
+        `instance ${id} is OFFLINE`,
+        `, so its port ${port} can't answer. Start it at the service, then run \`pulumi up\`, or leave waitForPort out`,
+      );
+    warnOfStatus(notices, this.#instance, this.#wait.instance);
   }
 
   /**
@@ -221,42 +240,22 @@ export function goneInstance(instance: Instance): InstanceUnfinished {
   return unfinishedInstance(instance, own, ". Run `pulumi up` again to create it anew", true);
 }
 
-/**
- * Checks the status:
- * - PROVISIONING: throws.
- * - OFFLINE: throws if `before` is unfinished and a port is awaited. Otherwise warns, unless `before` was OFFLINE.
- * - A status that this provider does not know: throws if `before` is unfinished. Otherwise warns.
- *
- * @param before The instance before the listing. Undefined in an import.
- * @throws InstanceUnfinished
- */
-export function checkStatus(notices: Notices, instance: Instance, before?: Instance): void {
-  const { id, urn, status, waitForPort: port, tokenKind } = instance;
+/** Warns of an instance that is not ACTIVE. `before`: the instance before the listing, if this is no import. */
+export function warnOfStatus(notices: Notices, instance: Instance, before?: Instance): void {
+  const { id, urn, status, tokenKind } = instance;
   if (status === undefined || status === "ACTIVE") return;
-  if (status === "PROVISIONING") {
-    const own = `instance ${id} was still PROVISIONING when this run began`;
-    throw unfinishedInstance(instance, own, ". `pulumi up` waits until it is ready");
+  if (status !== "OFFLINE") {
+    const next = `. \`pulumi refresh\` shows whether it has changed. If the instance is gone: \`${stateDeleteCommand(urn)}\``;
+    return notices.tell("warning", { own: unknownStatus(instance), shared: [next] }, urn);
   }
-  if (status === "OFFLINE") {
-    const own = `instance ${id} is OFFLINE`;
-    if (before?.isUnfinished && port !== undefined) {
-      const next = `, so its port ${port} can't answer. Start it at the service, then run \`pulumi up\`, or leave waitForPort out`;
-      throw unfinishedInstance(instance, own, next);
-    }
-    if (before?.status === "OFFLINE") return;
-    const billed = tokenKind === "live" ? ", and is billed," : "";
-    const next = `: it exists${billed} but does not run. Start it at the service, then run \`pulumi refresh\``;
-    return notices.tell("warning", { own, shared: [next] }, urn);
-  }
-  const own = `instance ${id} has the status "${status}", which this provider does not know`;
-  if (before?.isUnfinished) {
-    const next =
-      ". If it becomes ACTIVE or OFFLINE, the next `pulumi up` finishes it. To have it created again, remove it at the service first";
-    throw unfinishedInstance(instance, own, next);
-  }
-  const next = `. \`pulumi refresh\` shows whether it has changed. If the instance is gone: \`${stateDeleteCommand(urn)}\``;
-  notices.tell("warning", { own, shared: [next] }, urn);
+  if (before?.status === "OFFLINE") return;
+  const billed = tokenKind === "live" ? ", and is billed," : "";
+  const next = `: it exists${billed} but does not run. Start it at the service, then run \`pulumi refresh\``;
+  notices.tell("warning", { own: `instance ${id} is OFFLINE`, shared: [next] }, urn);
 }
+
+const unknownStatus = ({ id, status }: Instance) =>
+  `instance ${id} has the status "${status}", which this provider does not know`;
 
 /** Turns any error after the id was known, even a defect, into one that carries the id (G1). */
 export function unfinishedError(

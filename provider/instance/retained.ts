@@ -2,11 +2,11 @@
 import type { Session } from "../session/session";
 import { briefly, isBilled, askAbout, type Wanted } from "./existence";
 
-/** Notes an instance that "retain" lets run, after a brief look. Returns whether the instance may still run. `more`: as in `Retained`. */
+/** Notes an instance that "retain" lets run, after a brief look. Returns whether it may still run. `isOfProgram`: as in `Retained`. */
 export async function noteRetained(
   session: Session,
   instance: Wanted & { readonly urn: string },
-  more: { isOfProgram?: boolean } = {},
+  isOfProgram?: boolean,
 ): Promise<boolean> {
   const found = await briefly(session, (operation) =>
     askAbout(session, instance, operation, "say"),
@@ -14,19 +14,14 @@ export async function noteRetained(
   if (found?.verdict.kind === "absent") return false;
   const { id, urn } = instance;
   const isListed = found?.verdict.kind === "listed";
-  await session.retained.note({
-    id,
-    urn,
-    isListed,
-    isBilled: isBilled(session, instance),
-    ...more,
-  });
+  const facts = { isListed, isBilled: isBilled(session, instance), isOfProgram };
+  await session.retained.note({ id, urn, ...facts });
   return true;
 }
 
 /**
- * Notes in a preview that the new instance of a replacement would be made. A Diff alone retains nothing: the engine may still find
- * that nothing changes, and in an `up` the create may fail.
+ * Notes in the preview of a replacement's create the old instance, which the `up` lets run. A Diff alone retains nothing: the engine
+ * may still find that nothing changes, and in an `up` the create may fail.
  */
 export async function retainReplaced(session: Session, urn: string): Promise<void> {
   const old = session.engine.resource(urn).before;

@@ -15,7 +15,7 @@ import { heldBy, listedInputs, listedOutputs, type Instance } from "./instance";
 import { noNetworksNotice } from "./address";
 import { succeedOrThrow, unfinishedError, waitUntilReady } from "./ready";
 
-/** Decides what an Update does: it waits for what the listing or else the state has as not ready. */
+/** Decides what an Update does. It waits if the instance is unfinished in the state, or PROVISIONING in the listing or else in the state. */
 export function decideUpdate(
   { isUnfinished, status }: Pick<Instance, "isUnfinished" | "status">,
   verdict: Verdict,

@@ -1,4 +1,4 @@
-/** The ledger's operations on files, folders and locks. What they make is readable by this user only (except on Windows). */
+/** The operations on files, folders and locks of the ledger and of the run's folder. What they make is readable by this user only (except on Windows). */
 import * as fs from "node:fs";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import type * as sqliteModule from "node:sqlite";
 import { attempt } from "../attempt";
 
-/** The operations that the ledger uses. Each throws the system's error, unless its comment says that it never throws. */
+/** Each operation throws the system's error, unless its comment says that it never throws. */
 export interface Disk {
   /** Returns the names in a folder. */
   list(folder: string): string[];

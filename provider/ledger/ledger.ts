@@ -433,7 +433,7 @@ export class Ledger {
   }
 
   #warnOnce(subject: string, message: string): void {
-    if (this.#said.add(subject)) this.#warn(message);
+    if (this.#said.markSaid(subject)) this.#warn(message);
   }
 }
 

@@ -138,7 +138,7 @@ export function endsDoubt(
   return urn === record.urn && only === id && others.length === 0;
 }
 
-/** The run that ends: its provider resource, and the URN of some resource of its stack, if they are known. */
+/** The run that ends: its provider resource and its stack, if they are known. */
 export interface EndingRun {
   readonly scope?: string | undefined;
   /** As `stackOf` returns it. */

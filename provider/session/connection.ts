@@ -99,7 +99,7 @@ export class Connection {
     const found = this.#readNewToken(file);
     if ("problem" in found) {
       const warning = `the service refused the token, and no other can be used: ${found.problem}`;
-      if (this.#said.add(warning)) messages.warning(warning);
+      if (this.#said.markSaid(warning)) messages.warning(warning);
       return undefined;
     }
     settings.apiToken = found.token;

@@ -5,15 +5,15 @@ import { wholeOf, type Report } from "../errors";
 import { Once } from "../once";
 
 /** Says what concerns more than one call of a run, or of a command. */
-export class Notices {
+export class Notices extends Once {
   readonly #ctx: ProviderContext;
-  readonly #said = new Once();
   /** By the shared part of reports: the first instance, which was told the whole, and the request_id that it was told. */
   readonly #told = new Map<string, { urn: string; requestId: string | undefined }>();
   /** By the whole text of a finding: the own clause, and the URNs of the instances that have it. */
   readonly #findings = new Map<string, { own: string; urns: Set<string> }>();
 
   constructor(ctx: ProviderContext) {
+    super();
     this.#ctx = ctx;
   }
 
@@ -48,11 +48,6 @@ export class Notices {
   /** Prints a message about the instance of `urn`, as `linesOf` returns it. */
   tell(severity: "info" | "warning", report: Report, urn: string): void {
     this.#ctx.messages[severity](this.linesOf(report, urn), urn);
-  }
-
-  /** Marks the subject as said. Returns whether it was not before, so that its message is due. */
-  markSaid(subject: string): boolean {
-    return this.#said.add(subject);
   }
 
   /** Warns of what is true of several instances, at the first of them. `reportFindings` counts the others. */

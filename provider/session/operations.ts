@@ -195,7 +195,7 @@ export class Operations {
     repeated.set(endpoint, failed);
     for (const operation of underWay) {
       const isUnseen = operation.meet(endpoint, failed) && !operation.hasLine;
-      if (isUnseen && inMs >= noticeableMs && this.#said.add(endpoint))
+      if (isUnseen && inMs >= noticeableMs && this.#said.markSaid(endpoint))
         messages.info(`${error.message}; trying again`);
     }
   }

@@ -11,7 +11,7 @@ interface Retained {
   /** Whether it still exists. Otherwise that is not known. */
   readonly isListed: boolean;
   /** Whether the program decided that, although this process has the recorded settings of another provider. */
-  readonly isOfProgram?: boolean;
+  readonly isOfProgram?: boolean | undefined;
 }
 
 /** The retained instances of one run. */

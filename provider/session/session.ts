@@ -17,7 +17,7 @@ import { Operations, waits, type Operation } from "./operations";
 import { RetainedInstances } from "./retainedInstances";
 
 /** What identifies the run of a session. */
-export interface SessionOptions {
+export interface SessionOptions extends Omit<SettingPlaces, "tokenFile"> {
   /** A random string. Empty for a command, which makes no instance. */
   sessionId: string;
   /**
@@ -29,12 +29,6 @@ export interface SessionOptions {
   engine: Engine;
   /** What the run says of several instances. By default, nothing is said yet. */
   notices?: Notices;
-  /** The URN of the explicit provider resource. Undefined for a default provider. */
-  providerUrn?: string | undefined;
-  /** The environment variables, or the options of a command, from which some settings come. */
-  variables: SettingVariables;
-  /** As in `SettingPlaces`. */
-  stack?: string | undefined;
   /** As in `ClientOptions`. */
   patienceMs: number;
 }
@@ -107,7 +101,7 @@ export class Session {
       warn: (text) => ctx.messages.warning(text),
       clock: ctx.clock,
       disk: ctx.disk,
-      said: engine.said,
+      said: this.notices,
     });
     this.operations = new Operations(ctx, canceled);
     const { operations, places } = this;

@@ -60,7 +60,7 @@ namespace ComputeInstances.Compute
         /// </summary>
         public static InstanceStatus Active { get; } = new InstanceStatus("ACTIVE");
         /// <summary>
-        /// The instance does not run: a create ends, with a warning.
+        /// The instance does not run: a create ends, with a warning, or with an error if it waits for a port.
         /// </summary>
         public static InstanceStatus Offline { get; } = new InstanceStatus("OFFLINE");
         /// <summary>

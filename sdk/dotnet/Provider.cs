@@ -191,7 +191,7 @@ namespace ComputeInstances.Compute
         public Input<ComputeInstances.Compute.TokenKind>? RequireTokenKind { get; set; }
 
         /// <summary>
-        /// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
+        /// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits at most this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
         /// </summary>
         [Input("settlingSeconds", json: true)]
         public Input<double>? SettlingSeconds { get; set; }

@@ -598,7 +598,11 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/instance/read.ts",
     text: ". \\`pulumi up\\` waits for it",
-    ways: { "port: pulumi up": portLater, "address: pulumi up": addressLater },
+    ways: {
+      "status: pulumi up": waits,
+      "port: pulumi up": portLater,
+      "address: pulumi up": addressLater,
+    },
   },
   {
     file: "provider/instance/address.ts",
@@ -632,11 +636,6 @@ export const advice: readonly Advice[] = [
         "if the listings are cut off before a new instance and there is no cursor",
       ),
     },
-  },
-  {
-    file: "provider/instance/ready.ts",
-    text: ". `pulumi up` waits until it is ready",
-    ways: { "pulumi up": waits },
   },
   {
     file: "provider/instance/ready.ts",

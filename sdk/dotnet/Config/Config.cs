@@ -144,7 +144,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<double?> _settlingSeconds = new __Value<double?>(() => __config.GetDouble("settlingSeconds"));
         /// <summary>
-        /// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
+        /// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits at most this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
         /// </summary>
         public static double? SettlingSeconds
         {

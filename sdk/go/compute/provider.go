@@ -115,7 +115,7 @@ type providerArgs struct {
 	RequestsPerMinute *int `pulumi:"requestsPerMinute"`
 	// Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
 	RequireTokenKind *TokenKind `pulumi:"requireTokenKind"`
-	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
+	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits at most this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
 	SettlingSeconds *float64 `pulumi:"settlingSeconds"`
 	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
 	UserDataInState *UserDataInState `pulumi:"userDataInState"`
@@ -147,7 +147,7 @@ type ProviderArgs struct {
 	RequestsPerMinute pulumi.IntPtrInput
 	// Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
 	RequireTokenKind TokenKindPtrInput
-	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
+	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits at most this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
 	SettlingSeconds pulumi.Float64PtrInput
 	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
 	UserDataInState UserDataInStatePtrInput

@@ -185,7 +185,7 @@ type InstanceStatus string
 const (
 	// The instance is ready, which is what a create waits for.
 	InstanceStatusActive = InstanceStatus("ACTIVE")
-	// The instance does not run: a create ends, with a warning.
+	// The instance does not run: a create ends, with a warning, or with an error if it waits for a port.
 	InstanceStatusOffline = InstanceStatus("OFFLINE")
 	// The service is still making the instance.
 	InstanceStatusProvisioning = InstanceStatus("PROVISIONING")

@@ -39,7 +39,7 @@ class InstanceStatus(_builtins.str, Enum):
     """
     OFFLINE = "OFFLINE"
     """
-    The instance does not run: a create ends, with a warning.
+    The instance does not run: a create ends, with a warning, or with an error if it waits for a port.
     """
     PROVISIONING = "PROVISIONING"
     """

@@ -48,7 +48,7 @@ class ProviderArgs:
         :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take, in seconds. Default 30.
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
         :param pulumi.Input['TokenKind'] require_token_kind: Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
-        :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
+        :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits at most this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
         :param pulumi.Input['UserDataInState'] user_data_in_state: What the state holds of the user data (`user_data`, `user_data_base64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
         :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before any other request. Default true.
         """
@@ -217,7 +217,7 @@ class ProviderArgs:
     @pulumi.getter(name="settlingSeconds")
     def settling_seconds(self) -> pulumi.Input[Optional[_builtins.float]]:
         """
-        How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
+        How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits at most this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
         """
         return pulumi.get(self, "settling_seconds")
 
@@ -311,7 +311,7 @@ class Provider(pulumi.ProviderResource):
         :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take, in seconds. Default 30.
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
         :param pulumi.Input['TokenKind'] require_token_kind: Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
-        :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
+        :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits at most this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
         :param pulumi.Input['UserDataInState'] user_data_in_state: What the state holds of the user data (`user_data`, `user_data_base64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
         :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before any other request. Default true.
         """

@@ -66,7 +66,7 @@ func GetRequireTokenKind(ctx *pulumi.Context) string {
 	return config.Get(ctx, "compute:requireTokenKind")
 }
 
-// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
+// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits at most this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
 func GetSettlingSeconds(ctx *pulumi.Context) float64 {
 	return config.GetFloat64(ctx, "compute:settlingSeconds")
 }

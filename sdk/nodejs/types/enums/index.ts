@@ -25,7 +25,7 @@ export const InstanceStatus = {
      */
     Active: "ACTIVE",
     /**
-     * The instance does not run: a create ends, with a warning.
+     * The instance does not run: a create ends, with a warning, or with an error if it waits for a port.
      */
     Offline: "OFFLINE",
     /**

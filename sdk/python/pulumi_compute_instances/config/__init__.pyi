@@ -71,7 +71,7 @@ Which kind of token is required. `live` requires a token whose instances are bil
 
 settlingSeconds: Optional[float]
 """
-How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
+How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits at most this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
 """
 
 userDataInState: Optional[str]

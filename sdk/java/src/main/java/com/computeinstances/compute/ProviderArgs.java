@@ -188,14 +188,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
+     * How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits at most this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
      * 
      */
     @Import(name="settlingSeconds", json=true)
     private @Nullable Output<Double> settlingSeconds;
 
     /**
-     * @return How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
+     * @return How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits at most this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
      * 
      */
     public Optional<Output<Double>> settlingSeconds() {
@@ -501,7 +501,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param settlingSeconds How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
+         * @param settlingSeconds How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits at most this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
          * 
          * @return builder
          * 
@@ -512,7 +512,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param settlingSeconds How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
+         * @param settlingSeconds How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits at most this long for an instance that is OFFLINE, or ACTIVE without an address. Default 60, at most 600.
          * 
          * @return builder
          * 

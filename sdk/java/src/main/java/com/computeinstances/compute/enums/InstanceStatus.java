@@ -16,7 +16,7 @@ import java.util.StringJoiner;
          */
         Active("ACTIVE"),
         /**
-         * The instance does not run: a create ends, with a warning.
+         * The instance does not run: a create ends, with a warning, or with an error if it waits for a port.
          * 
          */
         Offline("OFFLINE"),
