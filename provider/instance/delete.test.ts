@@ -187,7 +187,7 @@ function reported({ session, messages }: Scene): string[] {
 
 test.each([
   [retain, true, 1, [dropped("i-1 (web)")]],
-  [retain, false, 2, []],
+  [retain, false, 3, []],
   [sandbox, true, 1, [inSandbox]],
 ])(
   "with %j, Delete drops the instance (exists: %s), and the end of the run names one that stays",
@@ -354,6 +354,14 @@ test.each([
     expect(world.service.count("destroy")).toBe(kept === undefined ? 1 : 0);
   },
 );
+
+test("retain names a billed instance that the list lacks for a moment, with all others", async () => {
+  const world = existing(retain);
+  const nothing = { items: [], hasMore: false, unreadable: 0 };
+  world.service.page = () => (world.clock.now() < 4000 ? nothing : undefined);
+  await remove(world);
+  expect(reported(world)).toEqual([dropped("i-1 (web)")]);
+});
 
 test("if the engine shows nothing after the last call, each Delete names the instance that it drops", async () => {
   const world = existing(retain);

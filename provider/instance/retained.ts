@@ -8,9 +8,7 @@ export async function noteRetained(
   instance: Wanted & { readonly urn: string },
   isOfProgram?: boolean,
 ): Promise<boolean> {
-  const found = await briefly(session, (operation) =>
-    askAbout(session, instance, operation, "say"),
-  );
+  const found = await briefly(session, (operation) => askAbout(session, instance, operation));
   if (found?.verdict.kind === "absent") return false;
   const { id, urn } = instance;
   const isListed = found?.verdict.kind === "listed";
