@@ -68,8 +68,12 @@ export interface Witness extends Series {
 
 /** What the listings so far prove. */
 export type Verdict =
-  /** The listing shows the subject. */
-  | { readonly kind: "listed"; readonly items: readonly [ListItem, ...ListItem[]] }
+  /** The listing shows the subject. `weakness`: why it would prove nothing if it lacked the subject. */
+  | {
+      readonly kind: "listed";
+      readonly items: readonly [ListItem, ...ListItem[]];
+      readonly weakness?: "incomplete" | "tenant" | undefined;
+    }
   /** `proof` is the second of two listings that lack the subject and keep all the rules. */
   | { readonly kind: "absent"; readonly proof: Evidence }
   | Open;
@@ -114,7 +118,8 @@ export function see(
   const { subject, listedBy, pollIntervalMs, noneOfOursMs = pollIntervalMs } = question;
   const [item, ...others] = find(subject, listing, explained);
   if (item) {
-    const verdict: Verdict = { kind: "listed", items: [item, ...others] };
+    const weakness = listing.complete ? vouchers && "tenant" : "incomplete";
+    const verdict: Verdict = { kind: "listed", items: [item, ...others], weakness };
     return { verdict, witness: { question, lastSeen: item } };
   }
   const open = (why: Weakness, series: Series = {}) => {

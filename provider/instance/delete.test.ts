@@ -96,6 +96,27 @@ test("by default, a delete of an existing instance fails, and names the id, the 
   expect(world.service.count("destroy")).toBe(0);
 });
 
+test.each<[string, (world: Scene) => PropertyMap | void, string | undefined]>([
+  [
+    "the state has another token",
+    outputsOfOtherToken,
+    "the state has another token, so first run `pulumi refresh --run-program`, then remove it at the service",
+  ],
+  [
+    "the listing is not complete",
+    ({ service }) => {
+      service.unreadable = 1;
+    },
+    undefined,
+  ],
+])("if %s, no way is named that the next listing would not show", async (_what, prepare, way) => {
+  const world = existing();
+  const { message } = await errorOf(remove(world, prepare(world) ?? acceptedOutputs(world)));
+  const ways = message.split("\n  - ").filter((line) => line.includes("at the service"));
+  expect(ways).toEqual(way === undefined ? [] : [expect.stringContaining(way)]);
+  expect(message).toContain("it still exists and is billed");
+});
+
 test("the reason and the ways out are said once in a run, to the same instance each time, and each further one has one line", async () => {
   const world = existing();
   world.service.has("i-2", { name: "web" });
@@ -168,6 +189,11 @@ test("if a listing fails, Delete fails, and the state stays (G3)", async () => {
   world.service.listFaults.push(fail(error));
   expect(await errorOf(remove(world))).toBe(error);
 });
+
+function outputsOfOtherToken(world: Scene): PropertyMap {
+  const origin = { ...world.session.connection.origin(), tokenHash: "another" };
+  return propertyMap({ ...acceptedOutputs(world), __origin: propertyMap(origin) });
+}
 
 const goOn = "They go on running, and are billed until they are removed at the service";
 const inSandbox = "info 1 instance is not destroyed (in the sandbox until its lifetime is over)";
@@ -421,13 +447,7 @@ test.each<[string, (world: Scene) => PropertyMap | void]>([
   ],
   ["the listing is not complete", ({ service }) => void (service.unreadable = 1)],
   ["it was accepted a moment ago", (world) => justMade(world)],
-  [
-    "the listing may be another tenant's",
-    (world) => {
-      const origin = { ...world.session.connection.origin(), tokenHash: "another" };
-      return propertyMap({ ...acceptedOutputs(world), __origin: propertyMap(origin) });
-    },
-  ],
+  ["the listing may be another tenant's", outputsOfOtherToken],
   ["the run was canceled", (world) => world.cancel()],
 ])('retain works, and says "if it still exists", if %s', async (_what, prepare) => {
   const world = scene(retain);

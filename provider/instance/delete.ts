@@ -18,7 +18,7 @@ import { waits, type Operation } from "../session/operations";
 import type { Session } from "../session/session";
 import { isBilled, askAbout, outOfReach, refuseElsewhere, type Wanted } from "./existence";
 import { heldBy, type Instance } from "./instance";
-import { findingOf, refusal, waysToDelete, type Existing } from "./refusals";
+import { findingOf, refusal, waysToDelete, waysToRemove, type Existing } from "./refusals";
 import { noteRetained } from "./retained";
 
 // ── The decision ─────────────────────────────────────────────────────────────────────────────────
@@ -53,7 +53,7 @@ export type DeleteStep =
   /** It asks the listings. */
   | { readonly kind: "look" }
   | { readonly kind: "succeed" }
-  | { readonly kind: "refuseWhileNeeded"; readonly need: Need }
+  | { readonly kind: "refuseWhileNeeded"; readonly existing: Existing; readonly need: Need }
   | { readonly kind: "destroy" | "refuse"; readonly existing: Existing };
 
 /** Decides what a Delete does next. It succeeds only if the instance is gone or is meant to stay (G4). */
@@ -63,7 +63,7 @@ export function decideDelete(facts: DeleteFacts): DeleteStep {
   if (deletePolicy === "retain" && !isStateless && !need) return { kind: "retain" };
   if (!verdict) return { kind: "look" };
   if (verdict.kind === "absent") return { kind: "succeed" };
-  if (need) return { kind: "refuseWhileNeeded", need };
+  if (need) return { kind: "refuseWhileNeeded", existing: verdict, need };
   return { kind: deletePolicy === "destroy" ? "destroy" : "refuse", existing: verdict };
 }
 
@@ -122,7 +122,7 @@ export async function deleteInstance(
       case "succeed":
         return end("gone");
       case "refuseWhileNeeded":
-        throw refusalWhileNeeded(id, step.need);
+        throw refusalWhileNeeded(id, step);
       case "destroy": {
         // A listing that shows the instance is of its tenant: from then on, its token is the one that the run uses.
         const origin = step.existing.kind === "listed" ? connection.origin() : instance.origin;
@@ -237,13 +237,14 @@ function finishedIn(verdict: Verdict | undefined): ListItem | undefined {
 }
 
 /** Returns the refusal to end a server before the one that replaces it is ready. */
-function refusalWhileNeeded(id: string, { lack, command }: Need): OperationFailed {
+function refusalWhileNeeded(id: string, { existing, need }: { existing: Existing; need: Need }) {
+  const endAnyway = (way: string) => `to end the old one all the same: ${way}`;
   return refusal({
     what: `instance ${id} was not deleted`,
-    finding: lack,
+    finding: need.lack,
     ways: [
-      `once the new one is ready: \`${command}\``,
-      "to end the old one all the same: remove it at the service (its portal), and run this again",
+      `once the new one is ready: \`${need.command}\``,
+      ...waysToRemove(existing).map(endAnyway),
     ],
     page: "delete.md#a-replacement",
   });

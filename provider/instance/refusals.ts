@@ -55,10 +55,11 @@ export function findingOf(
 }
 
 /** Returns the way out by hand. If no listing would show that the instance was removed, there is none. */
-function waysToRemove(existing: Existing, what = "it"): string[] {
-  return existing.kind === "open"
-    ? []
-    : [`remove ${what} at the service (its portal), and run this again`];
+export function waysToRemove(existing: Existing, what = "it"): string[] {
+  if (existing.kind === "open" || existing.weakness === "incomplete") return [];
+  const way = `remove ${what} at the service (its portal), and run this again`;
+  const first = "the state has another token, so first run `pulumi refresh --run-program`, then";
+  return [existing.weakness === "tenant" ? `${first} ${way}` : way];
 }
 
 /** Returns the ways out of a refused replacement. The change may replace other instances, too. */

@@ -470,11 +470,6 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/delete.ts",
-    text: "to end the old one all the same",
-    ways: { "remove it": core("successor", "a server that the program deletes before") },
-  },
-  {
-    file: "provider/instance/delete.ts",
     text: "once it is gone, drop it from the state",
     ways: {
       "pulumi state delete, not provable": engine("adviceDelete", "if a DELETE was sent and no"),
@@ -505,6 +500,14 @@ export const advice: readonly Advice[] = [
       "after a destroy": core("delete", "destroy of a live instance fails"),
       "after a replacement": refusedReplacement,
       "of each": core("delete", "if a server uses another one's output, the preview refuses"),
+      "of one that is needed": core("successor", "a server that the program deletes before"),
+    },
+  },
+  {
+    file: "provider/instance/refusals.ts",
+    text: "the state has another token, so first run",
+    ways: {
+      "pulumi refresh": engine("adviceDelete", "after a refused replacement with a new token"),
     },
   },
   {

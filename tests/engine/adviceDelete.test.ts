@@ -133,6 +133,22 @@ test.each(["removed at the service", "pulumi up"])(
   },
 );
 
+test("after a refused replacement with a new token, the printed refresh makes the removal at the service count", async () => {
+  const { fixture, id } = await madeLive();
+  await using _ = fixture;
+  const { stack, control } = fixture;
+  stack.setEnv("COMPUTE_API_TOKEN", `${tokens.live}2`);
+  stack.program(oneInstance({ flavorId: "premium-8" }));
+
+  await typePrinted(fixture, await stack.fail("up"), "pulumi refresh --run-program");
+  expect(await stack.fail("up")).not.toContain("another token");
+  control.remove(id);
+  await stack.up();
+
+  expect(fixture.posts()).toBe(2);
+  await expectAgreement(fixture, fixture.ids());
+});
+
 test("with another address, up, refresh, destroy and a replacement refuse, and all of them work again with the configuration of the create", async () => {
   await using other = await startEmulator({ provisioningSeconds: 0 });
   await using fixture = await Fixture.create();
