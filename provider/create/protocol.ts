@@ -360,7 +360,7 @@ function afterLook(spec: CreateSpec, state: StateOf<"searching">, event: Listing
   const { listing, vouchers, withoutOurs, shown } = event.look;
   const explained = explainedIn(event.look);
   const known = { explained, ours: explained, vouchers };
-  const { verdict, witness } = seeAfter(withoutOurs, state.witness, listing, known);
+  const { verdict, witness } = seeAfter({ withoutOurs }, state.witness, listing, known);
   const seen = { ...state, witness };
   switch (verdict.kind) {
     case "listed":

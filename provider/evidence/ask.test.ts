@@ -72,6 +72,28 @@ test("hundreds of simultaneous searches share their listings (G7)", async () => 
   expect(world.service.count("list")).toBe(2);
 });
 
+test("searches one after the other share their listings, too, but none from before a write (G3)", async () => {
+  const world = scene();
+  for (let n = 0; n < 20; n++) expect((await find(world, `gone-${n}`)).kind).toBe("absent");
+  expect(world.service.count("list")).toBe(2);
+  await world.clock.sleep(5000);
+  world.session.listings.markWrite();
+  expect((await find(world, "gone-20")).kind).toBe("absent");
+  expect(world.service.count("list")).toBe(4);
+});
+
+test("an earlier listing that shows the instance does not vouch for its tenant: the token may be another one since (G3)", async () => {
+  const world = scene();
+  world.service.has("i-1");
+  await find(world);
+  world.service.instances.delete("i-1");
+  await world.clock.sleep(5000);
+  const { listings, settings } = world.session;
+  const question = { subject: { id: "i-1" }, listedBy: 0, pollIntervalMs: settings.pollIntervalMs };
+  const known = () => ({ vouchers: new Set<string>() });
+  expect(await ask(listings, question, never, { known })).toMatchObject({ why: "tenant" });
+});
+
 test("an instance that may not be listed yet is not gone before the settling time is over (G3)", async () => {
   const listedLate = scene();
   void listedLate.clock.sleep(30_000).then(() => listedLate.service.has("i-1"));

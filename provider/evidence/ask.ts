@@ -35,7 +35,7 @@ export async function ask(
   let witness = witnessOf(question);
   for (;;) {
     const listing = await listings.get(required, signal);
-    const { verdict, witness: next } = seeAfter(listings.withoutOurs, witness, listing, known());
+    const { verdict, witness: next } = seeAfter(listings, witness, listing, known());
     if (!mayStillTell(verdict) || !listing.complete) return verdict;
     onOpen();
     witness = next;

@@ -83,6 +83,8 @@ export class ListingSource {
   #lastWrite = 0;
   #first: Listing | undefined;
   #latest: Listing | undefined;
+  /** The one before. */
+  #previous: Listing | undefined;
   /** The earliest listing that has all instances that later ones show. */
   #withoutOurs: Listing | undefined;
   #underWay: (Begin & { listing: Promise<Listing> }) | undefined;
@@ -129,6 +131,11 @@ export class ListingSource {
     return first && !shows(first, this.#ours) ? first : undefined;
   }
 
+  /** The listing right before the newest one, if it began after the session's last write (G3). */
+  get previous(): Listing | undefined {
+    return (this.#previous?.beginMark ?? 0) > this.#lastWrite ? this.#previous : undefined;
+  }
+
   /** Requires that the listing began at most `recentMs` milliseconds ago, and after the session's last write (G3). */
   recent(): ListingRequirement {
     return { after: this.#lastWrite, notBefore: this.#clock.now() - recentMs };
@@ -168,6 +175,7 @@ export class ListingSource {
         const { withoutOurs = listing } = this;
         const hasMore = [...listing.items.keys()].some((id) => !withoutOurs.items.has(id));
         this.#withoutOurs = hasMore ? listing : withoutOurs;
+        this.#previous = this.#latest;
         return (this.#latest = listing);
       })
       .finally(() => (this.#underWay = undefined));

@@ -156,19 +156,26 @@ export function see(
   };
 }
 
+/** Listings of the session before a call has asked, as in `ListingSource`. */
+interface Earlier {
+  readonly withoutOurs?: Evidence | undefined;
+  readonly previous?: Evidence | undefined;
+}
+
 /**
- * Judges the next listing as `see` does. With `noneOfOursMs`, an earlier listing may count as the first of the series: `withoutOurs`
- * (`ListingSource.withoutOurs`). So the time that one call has waited counts for the next call, too.
+ * Judges the next listing as `see` does. The first of the series may be an earlier listing, with `noneOfOursMs` even the earliest one
+ * that shows none of ours. So the time that one call has waited counts for the next call, too.
  */
 export function seeAfter(
-  withoutOurs: Evidence | undefined,
+  { withoutOurs, previous }: Earlier,
   witness: Witness,
   listing: Evidence,
   known: Known,
 ): ReturnType<typeof see> {
-  const counts = witness.question.noneOfOursMs !== undefined && !witness.firstLacking;
-  const begun = withoutOurs && counts ? see(witness, withoutOurs, known).witness : witness;
-  return see(begun, listing, known);
+  const none = witness.question.noneOfOursMs === undefined ? undefined : withoutOurs;
+  const earlier = witness.firstLacking ? undefined : (none ?? previous);
+  const begun = earlier && see(witness, earlier, known).witness;
+  return see(begun?.firstLacking ? begun : witness, listing, known);
 }
 
 /** Whether the listing is surely of the tenant of these instances (`Known`). */
