@@ -100,7 +100,7 @@ test.each<[string, (world: Scene) => PropertyMap | void, string | undefined]>([
   [
     "the state has another token",
     outputsOfOtherToken,
-    "the state has another token, so first run `pulumi refresh --run-program`, then remove it at the service",
+    "`pulumi refresh`, because the state has another token than this run. Then remove it at the service (its portal), and run the refused command again",
   ],
   [
     "the listing is not complete",

@@ -54,19 +54,25 @@ export function findingOf(
   return { finding: exists + (isBilled ? billed : ""), why: noCall };
 }
 
-/** Returns the way out by hand. If no listing would show that the instance was removed, there is none. */
-export function waysToRemove(existing: Existing, what = "it"): string[] {
-  if (existing.kind === "open" || existing.weakness === "incomplete") return [];
-  const way = `remove ${what} at the service (its portal), and run this again`;
-  const first = "the state has another token, so first run `pulumi refresh --run-program`, then";
-  return [existing.weakness === "tenant" ? `${first} ${way}` : way];
+/**
+ * Returns the way out by hand. If no listing would show that the instance was removed, there is none. `refresh`: the command that
+ * gives the state the token of this run, if one does.
+ */
+export function waysToRemove(existing: Existing, refresh?: string, what = "it"): string[] {
+  if (existing.kind === "open") return [];
+  const remove = `remove ${what} at the service (its portal)`;
+  if (existing.weakness === undefined) return [`${remove}, and run this again`];
+  if (existing.weakness === "incomplete" || refresh === undefined) return [];
+  return [
+    `\`${refresh}\`, because the state has another token than this run. Then ${remove}, and run the refused command again`,
+  ];
 }
 
 /** Returns the ways out of a refused replacement. The change may replace other instances, too. */
 export function waysToReplace(existing: Existing): string[] {
   const all = "all that the change replaces (Pulumi stops at the first)";
   const beside = `create the new ones beside the old ones: \`${oneRunCommands.retain}\``;
-  return [...waysToRemove(existing, all), beside];
+  return [...waysToRemove(existing, "pulumi refresh --run-program", all), beside];
 }
 
 /** Returns the ways out of a refused delete. */
@@ -76,7 +82,8 @@ export function waysToDelete(
   urn: string,
   existing: Existing,
 ): string[] {
-  const first = waysToRemove(existing);
+  // An old entry beside the new one is not read with the program. The run of a Delete has recorded its settings.
+  const first = waysToRemove(existing, "pulumi refresh");
   const nameCall =
     "name the service's destroy call: the same command with --compute:destroy-path '/v2/instances/{id}'";
   if (engine.kind === "stateless") return [...first, nameCall];

@@ -495,7 +495,7 @@ export const advice: readonly Advice[] = [
   // ── Refused deletes and replacements, and instances out of reach ──
   {
     file: "provider/instance/refusals.ts",
-    text: "at the service (its portal), and run this again",
+    text: "${remove}, and run this again",
     ways: {
       "after a destroy": core("delete", "destroy of a live instance fails"),
       "after a replacement": refusedReplacement,
@@ -505,9 +505,9 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/refusals.ts",
-    text: "the state has another token, so first run",
+    text: "Then ${remove}, and run the refused command again",
     ways: {
-      "pulumi refresh": engine("adviceDelete", "after a refused replacement with a new token"),
+      "pulumi refresh": engine("adviceDelete", "with a new token, the refresh that a refused"),
     },
   },
   {

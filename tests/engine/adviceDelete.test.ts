@@ -133,21 +133,24 @@ test.each(["removed at the service", "pulumi up"])(
   },
 );
 
-test("after a refused replacement with a new token, the printed refresh makes the removal at the service count", async () => {
-  const { fixture, id } = await madeLive();
-  await using _ = fixture;
-  const { stack, control } = fixture;
-  stack.setEnv("COMPUTE_API_TOKEN", `${tokens.live}2`);
-  stack.program(oneInstance({ flavorId: "premium-8" }));
+test.each(["up", "destroy"] as const)(
+  "with a new token, the refresh that a refused %s prints makes the removal at the service count",
+  async (command) => {
+    const { fixture, id } = await madeLive();
+    await using _ = fixture;
+    const { stack, control } = fixture;
+    stack.setEnv("COMPUTE_API_TOKEN", `${tokens.live}2`);
+    if (command === "up") stack.program(oneInstance({ flavorId: "premium-8" }));
 
-  await typePrinted(fixture, await stack.fail("up"), "pulumi refresh --run-program");
-  expect(await stack.fail("up")).not.toContain("another token");
-  control.remove(id);
-  await stack.up();
+    await typePrinted(fixture, await stack.fail(command), "pulumi refresh");
+    expect(await stack.fail(command)).not.toContain("another token");
+    control.remove(id);
+    await stack[command]();
 
-  expect(fixture.posts()).toBe(2);
-  await expectAgreement(fixture, fixture.ids());
-});
+    expect(fixture.posts()).toBe(command === "up" ? 2 : 1);
+    expect(await stack.ids()).toEqual(fixture.ids());
+  },
+);
 
 test("with another address, up, refresh, destroy and a replacement refuse, and all of them work again with the configuration of the create", async () => {
   await using other = await startEmulator({ provisioningSeconds: 0 });
