@@ -42,6 +42,8 @@ export interface Made {
   others: Set<string>;
   /** Why no state need have it any more, for example because a person removed it. */
   letGo?: string;
+  /** When a person removed it. */
+  removedAt?: number;
 }
 
 /** The run that sends a POST. */
@@ -64,7 +66,7 @@ export interface Poster {
   inDoubt: ReadonlySet<string>;
 }
 
-/** How old the listing before a create may be when the service acts on the POST. */
+/** How old the listing before a create or a delete may be when the service acts on the POST or DELETE. */
 const baselineMs = 45_000;
 
 /** Faults of listings. */
@@ -334,6 +336,7 @@ export class PromiseChecker {
     const isDistorted = [...metFaults].some((name) => name in distorting) || reportedPartial;
     if (statusOf(id) !== "ACTIVE" || isDistorted) return;
     if (!next) this.violated(`${id} is destroyed, and its resource has no other`);
+    else if ((this.made.get(next.id)?.removedAt ?? -Infinity) > this.now() - baselineMs) return;
     else if (statusOf(next.id) !== "ACTIVE")
       this.violated(
         `${id} is destroyed, and ${next.id}, which replaces it, is ${statusOf(next.id) ?? "gone"}`,

@@ -442,6 +442,7 @@ class HistoryRun {
 
   #remove(made: Made, why: string): void {
     made.letGo = why;
+    made.removedAt = this.#timeline.now;
     this.#service.control.remove(made.id);
   }
 
