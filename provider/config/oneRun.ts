@@ -20,7 +20,7 @@ export function wordsForRun(env: NodeJS.ProcessEnv) {
 }
 
 /**
- * Returns the settings of a run of which the variables say this, the variables from which some of them come, and all such variables
+ * Returns the settings of a run with these words, the variables from which some of them come, and all such variables
  * that are set, as assignments.
  */
 export function decideForRun(settings: Settings, words: ReturnType<typeof wordsForRun>) {

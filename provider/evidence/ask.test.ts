@@ -5,8 +5,12 @@ import { errorOf, scene, type Scene } from "../testing/scene";
 import { ask } from "./ask";
 
 const never = new AbortController().signal;
-const find = ({ session: { listings, settings } }: Scene, id = "i-1", listedBy = 0) =>
-  ask(listings, { subject: { id }, listedBy, pollIntervalMs: settings.pollIntervalMs }, never);
+const questionOf = ({ session: { settings } }: Scene, id: string, listedBy = 0) => {
+  const { pollIntervalMs } = settings;
+  return { subject: { id }, listedBy, pollIntervalMs, noneOfOursMs: pollIntervalMs };
+};
+const find = (world: Scene, id = "i-1", listedBy = 0) =>
+  ask(world.session.listings, questionOf(world, id, listedBy), never);
 
 test("a listed instance is found with one listing", async () => {
   const world = scene();
@@ -74,6 +78,8 @@ test("hundreds of simultaneous searches share their listings (G7)", async () => 
 
 test("searches one after the other share their listings, too, but none from before a write (G3)", async () => {
   const world = scene();
+  world.service.has("i-1");
+  world.session.noteShown({ id: "i-1", origin: undefined });
   for (let n = 0; n < 20; n++) expect((await find(world, `gone-${n}`)).kind).toBe("absent");
   expect(world.service.count("list")).toBe(2);
   await world.clock.sleep(5000);
@@ -88,10 +94,9 @@ test("an earlier listing that shows the instance does not vouch for its tenant: 
   await find(world);
   world.service.instances.delete("i-1");
   await world.clock.sleep(5000);
-  const { listings, settings } = world.session;
-  const question = { subject: { id: "i-1" }, listedBy: 0, pollIntervalMs: settings.pollIntervalMs };
   const known = () => ({ vouchers: new Set<string>() });
-  expect(await ask(listings, question, never, { known })).toMatchObject({ why: "tenant" });
+  const verdict = await ask(world.session.listings, questionOf(world, "i-1"), never, { known });
+  expect(verdict).toMatchObject({ why: "tenant" });
 });
 
 test("an instance that may not be listed yet is not gone before the settling time is over (G3)", async () => {

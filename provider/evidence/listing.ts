@@ -83,7 +83,7 @@ export class ListingSource {
   #lastWrite = 0;
   #first: Listing | undefined;
   #latest: Listing | undefined;
-  /** The one before. */
+  /** The listing before the newest one. */
   #previous: Listing | undefined;
   /** The earliest listing that has all instances that later ones show. */
   #withoutOurs: Listing | undefined;

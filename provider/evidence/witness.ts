@@ -68,7 +68,7 @@ export interface Witness extends Series {
 
 /** What the listings so far prove. */
 export type Verdict =
-  /** The listing shows the subject. `weakness`: why it would prove nothing if it lacked the subject. */
+  /** The listing shows the subject. `weakness`: why it may prove nothing if it lacks the subject. */
   | {
       readonly kind: "listed";
       readonly items: readonly [ListItem, ...ListItem[]];
@@ -163,8 +163,8 @@ interface Earlier {
 }
 
 /**
- * Judges the next listing as `see` does. The first of the series may be an earlier listing, with `noneOfOursMs` even the earliest one
- * that shows none of ours. So the time that one call has waited counts for the next call, too.
+ * Judges the next listing as `see` does. With `noneOfOursMs`, an earlier listing may count as the first of the series, so the time that
+ * one call has waited counts for the next call, too. (Without it, the subject may be newer, as in an import.)
  */
 export function seeAfter(
   { withoutOurs, previous }: Earlier,
@@ -172,8 +172,8 @@ export function seeAfter(
   listing: Evidence,
   known: Known,
 ): ReturnType<typeof see> {
-  const none = witness.question.noneOfOursMs === undefined ? undefined : withoutOurs;
-  const earlier = witness.firstLacking ? undefined : (none ?? previous);
+  const counts = witness.question.noneOfOursMs !== undefined && !witness.firstLacking;
+  const earlier = counts ? (withoutOurs ?? previous) : undefined;
   const begun = earlier && see(witness, earlier, known).witness;
   return see(begun?.firstLacking ? begun : witness, listing, known);
 }

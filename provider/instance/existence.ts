@@ -22,8 +22,8 @@ export function whenListed(session: Pick<Session, "settledBy">, { acceptedAt }: 
 }
 
 /**
- * What a proof of absence decides. "drop": that a billed instance is forgotten, or made anew. "say": no more than words, or what an
- * acknowledged DELETE has decided.
+ * What a proof of absence decides. "drop": that a billed instance is forgotten, made anew, or left unnamed. "say": the words of an
+ * error, or what an acknowledged DELETE has decided.
  */
 type Stake = "drop" | "say";
 

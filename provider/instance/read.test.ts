@@ -271,6 +271,13 @@ test("`exists` is answered with nothing for an instance that is proven absent, a
   expect((await errorOf(lookUp(world, question))).message).toContain("may still exist");
 });
 
+test("a lookup looks once more, although this run has just listed: its instance may be newer", async () => {
+  const world = scene();
+  showAnother(world);
+  for (const id of ["i-8", "i-9"]) await errorOf(lookUp(world, { id }));
+  expect(world.service.count("list")).toBe(3);
+});
+
 test("an unfinished instance is finished once it is ACTIVE", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
