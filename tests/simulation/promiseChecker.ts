@@ -66,8 +66,10 @@ export interface Poster {
   inDoubt: ReadonlySet<string>;
 }
 
-/** How old the listing before a create or a delete may be when the service acts on the POST or DELETE. */
+/** How old the listing before a create may be when the service acts on the POST. */
 const baselineMs = 45_000;
+/** The same before a DELETE, which follows a recent listing. */
+const recentlyMs = 10_000;
 
 /** Faults of listings. */
 const distorting = { ...listFaults, ...hidingFaults };
@@ -336,11 +338,15 @@ export class PromiseChecker {
     const isDistorted = [...metFaults].some((name) => name in distorting) || reportedPartial;
     if (statusOf(id) !== "ACTIVE" || isDistorted) return;
     if (!next) this.violated(`${id} is destroyed, and its resource has no other`);
-    else if ((this.made.get(next.id)?.removedAt ?? -Infinity) > this.now() - baselineMs) return;
-    else if (statusOf(next.id) !== "ACTIVE")
+    else if (statusOf(next.id) !== "ACTIVE" && !this.#isRemovedRecently(next.id))
       this.violated(
         `${id} is destroyed, and ${next.id}, which replaces it, is ${statusOf(next.id) ?? "gone"}`,
       );
+  }
+
+  #isRemovedRecently(id: string): boolean {
+    const { removedAt = -Infinity } = this.made.get(id) ?? {};
+    return removedAt > this.now() - recentlyMs;
   }
 
   /**
