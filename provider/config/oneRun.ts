@@ -20,8 +20,8 @@ export function wordsForRun(env: NodeJS.ProcessEnv) {
 }
 
 /**
- * Returns the settings of a run with these words, the variables from which some of them come, and all such variables
- * that are set, as assignments.
+ * Returns the settings of a run with these words, the variables from which some of them come, and all such variables that are set,
+ * as assignments.
  */
 export function decideForRun(settings: Settings, words: ReturnType<typeof wordsForRun>) {
   const { deletePolicy: policy, leftovers } = words;
@@ -41,9 +41,10 @@ export function decideForRun(settings: Settings, words: ReturnType<typeof wordsF
       ...(isDecidedHere && { deletePolicy: names.deletePolicy }),
       ...(leftovers && { leftovers: names.leftovers }),
     },
-    assignments: (["deletePolicy", "leftovers"] as const).flatMap((setting) =>
-      words[setting] ? `${names[setting]}=${words[setting]}` : [],
-    ),
+    assignments: [
+      policy && `${names.deletePolicy}=${policy}`,
+      leftovers && `${names.leftovers}=${leftovers}`,
+    ].filter((assignment) => assignment !== undefined),
   };
 }
 

@@ -164,7 +164,7 @@ interface Earlier {
 
 /**
  * Judges the next listing as `see` does. With `noneOfOursMs`, an earlier listing may count as the first of the series, so the time that
- * one call has waited counts for the next call, too. (Without it, the subject may be newer, as in an import.)
+ * one call has waited counts for the next call, too. (An import has none: its instance may be newer than an earlier listing.)
  */
 export function seeAfter(
   { withoutOurs, previous }: Earlier,

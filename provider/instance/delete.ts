@@ -122,7 +122,7 @@ export async function deleteInstance(
       case "succeed":
         return end("gone");
       case "refuseWhileNeeded":
-        throw refusalWhileNeeded(id, step);
+        throw refusalWhileNeeded(id, step.existing, step.need);
       case "destroy": {
         // A listing that shows the instance is of its tenant: from then on, its token is the one that the run uses.
         const origin = step.existing.kind === "listed" ? connection.origin() : instance.origin;
@@ -237,14 +237,13 @@ function finishedIn(verdict: Verdict | undefined): ListItem | undefined {
 }
 
 /** Returns the refusal to end a server before the one that replaces it is ready. */
-function refusalWhileNeeded(id: string, { existing, need }: { existing: Existing; need: Need }) {
-  const endAnyway = (way: string) => `to end the old one all the same: ${way}`;
+function refusalWhileNeeded(id: string, existing: Existing, need: Need): OperationFailed {
   return refusal({
     what: `instance ${id} was not deleted`,
     finding: need.lack,
     ways: [
       `once the new one is ready: \`${need.command}\``,
-      ...waysToRemove(existing).map(endAnyway),
+      ...waysToRemove(existing).map((way) => `to end the old one all the same: ${way}`),
     ],
     page: "delete.md#a-replacement",
   });

@@ -17,7 +17,7 @@ import type { Session } from "../session/session";
 import { missingOf } from "./address";
 import { whenListed, askAbout } from "./existence";
 import { Instance, listedOutputs } from "./instance";
-import { warnOfStatus, unfinishedInstance } from "./ready";
+import { unfinishedInstance, warnOfStatus } from "./ready";
 
 /**
  * Returns the instance as the service lists it. Undefined if the instance is proven gone, unless an import or a `.get()` asks for it. If

@@ -82,7 +82,7 @@ export function waysToDelete(
   urn: string,
   existing: Existing,
 ): string[] {
-  // An old entry beside the new one is not read with the program. The run of a Delete has recorded its settings.
+  // With the program, a refresh leaves out the old entry of a replacement. Without it, it has the settings that this run has recorded.
   const first = waysToRemove(existing, "pulumi refresh");
   const nameCall =
     "name the service's destroy call: the same command with --compute:destroy-path '/v2/instances/{id}'";

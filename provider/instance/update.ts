@@ -15,7 +15,10 @@ import { heldBy, listedInputs, listedOutputs, type Instance } from "./instance";
 import { noNetworksNotice } from "./address";
 import { succeedOrThrow, unfinishedError, waitUntilReady } from "./ready";
 
-/** Decides what an Update does. It waits if the instance is unfinished in the state, or PROVISIONING in the listing or else in the state. */
+/**
+ * Decides what an Update does. It waits if the instance is unfinished in the state, or if the listing or else the state has it as
+ * PROVISIONING.
+ */
 export function decideUpdate(
   { isUnfinished, status }: Pick<Instance, "isUnfinished" | "status">,
   verdict: Verdict,

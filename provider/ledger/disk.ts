@@ -1,4 +1,7 @@
-/** The operations on files, folders and locks of the ledger and of the run's folder. What they make is readable by this user only (except on Windows). */
+/**
+ * The operations on files, folders and locks of the ledger and of the run's folder. What they make is readable by this user only
+ * (except on Windows).
+ */
 import * as fs from "node:fs";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
